@@ -30,7 +30,6 @@ export interface AuthorizationServer {
  * Finds the endpoints: the configured token endpoint, or else those in the metadata of the server (RFC 8414, or
  * OpenID Connect Discovery). If the metadata has no authorization endpoint, it is that of docs/interface.md,
  * "Authentication" 4.
- *
  * @throws Failure `usage` if no token endpoint is known, `refused` for an unsafe address
  */
 export async function findAuthorizationServer(
@@ -89,7 +88,6 @@ const unreachable: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout',
 /**
  * Whether a service is its own authorization server: its metadata (RFC 8414) is at its base URL and has its
  * issuer.
- *
  * @throws Failure if the service cannot be reached
  */
 export async function servesSignIn(baseUrl: string, options: TransportOptions): Promise<boolean> {
@@ -106,7 +104,6 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
 
 /**
  * Reads the metadata document.
- *
  * @returns undefined if the server has none
  * @throws Failure of the network, `refused` for a document that cannot be trusted
  */

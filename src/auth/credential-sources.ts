@@ -43,7 +43,6 @@ export class RenewingCredential {
 
   /**
    * One that can be sent.
-   *
    * @param rejected what the service has answered with 401
    * @throws Failure `unauthorized` if no user is signed in
    */

@@ -50,7 +50,6 @@ const slowDown = 5
 
 /**
  * Signs in with a code that the user enters on any device (RFC 8628).
- *
  * @returns undefined if the server does not offer this, or after `onRefused`
  * @throws Failure `unauthorized` if the sign-in was denied or not completed in time; a failure of the network
  */
@@ -145,7 +144,6 @@ const maxUriLength = 2048
 
 /**
  * Requests a device code (RFC 8628 section 3.1), as a public client without a secret.
- *
  * @throws Failure of the network, `unauthorized` if the server refuses, `invalid_response` for codes and addresses
  *   that cannot be shown
  */

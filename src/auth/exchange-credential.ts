@@ -12,7 +12,6 @@ import { createTransport } from './transport.ts'
 
 /**
  * Exchanges a credential for an access token with at most its permissions (RFC 8693).
- *
  * @param credential what a profile is signed in with, or another secret
  * @param permissions empty for all
  * @param lifetime in ms

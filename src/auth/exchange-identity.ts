@@ -28,7 +28,6 @@ export type ExchangeOptions = IdentityRequest & ExchangeTarget & { scope: string
 
 /**
  * Obtains the identity token of this CI job, and exchanges it for an access token.
- *
  * @throws Failure `unauthorized` if there is no identity token or the server refuses it; `refused` for a token endpoint
  *   that must not receive it; a failure of the network
  */
@@ -54,7 +53,6 @@ export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenS
 /**
  * The server that exchanges a secret, which goes only to the origin that was configured: the metadata may have been
  * changed by others.
- *
  * @param what the secret, in words
  */
 export async function findServer(
@@ -167,7 +165,6 @@ interface IdentityClaims {
 
 /**
  * The identity token of this CI job.
- *
  * @throws Failure `unauthorized` if there is none, or it is not a JWT; a failure of the network
  */
 async function obtainIdentityToken(request: IdentityRequest): Promise<string> {

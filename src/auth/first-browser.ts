@@ -28,7 +28,6 @@ export class FirstBrowser {
 
   /**
    * Opens the start page.
-   *
    * @param user at the other end of the connection, as `findPeerUser` returns it
    * @returns the cookie for the first browser, or what the request came from instead
    */
@@ -59,7 +58,6 @@ interface TcpConnection {
 /**
  * The user ID of the program at the other end of a loopback connection; -1 if the program has closed it. From
  * `/proc/net/tcp` of Linux (proc(5)).
- *
  * @returns undefined on other systems, or if the connection is not listed
  */
 export function findPeerUser({ remoteAddress, remotePort, localPort }: TcpConnection): number | undefined {

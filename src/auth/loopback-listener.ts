@@ -48,7 +48,6 @@ const serverOptions: ServerOptions = {
 
 /**
  * Listens for the redirect of the browser.
- *
  * @throws Failure `refused` if none of the ports is available
  */
 export async function listenOnLoopback(options: LoopbackOptions): Promise<LoopbackListener> {
@@ -95,7 +94,6 @@ export class LoopbackListener {
 
   /**
    * Accepts only the browser that opens the start page first.
-   *
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string {

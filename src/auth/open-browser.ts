@@ -6,7 +6,6 @@ import { splitCommand } from '../system/split-command.ts'
 /**
  * Opens an address with the first command in `BROWSER` that succeeds, as xdg-open(1) does, or else with the
  * default browser of the desktop.
- *
  * @param commands separated by colons, or semicolons on Windows; `%s` in a command is replaced by the address,
  *   which otherwise follows it
  * @returns whether a browser was opened. Pending while the browser runs, if the command does not return earlier.

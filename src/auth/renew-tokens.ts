@@ -29,7 +29,6 @@ export interface Renewal {
   transport: TransportOptions
   /**
    * Called if the new tokens could not be stored. This run continues.
-   *
    * @param isSpent whether the stored refresh token is replaced, so that only signing in again helps
    */
   onUnsaved: (failure: Failure, isSpent: boolean) => Promise<void>
@@ -39,7 +38,6 @@ export interface Renewal {
  * Replaces a credential that has expired or was rejected: by one that another process has stored in the meantime,
  * or else by a new one from the token endpoint. Runs under a lock of the user, because a refresh token that is used
  * twice ends the sign-in (RFC 9700 section 4.14.2).
- *
  * @throws Failure `unauthorized` if the user must sign in again
  */
 export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {

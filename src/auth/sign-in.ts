@@ -41,7 +41,6 @@ export interface SignIn {
 
 /**
  * Runs the authorization code flow (RFC 6749 section 4.1, RFC 7636, RFC 8252) with a listener on loopback.
- *
  * @param keep stores the tokens. The browser shows success only after it has resolved.
  * @throws Failure `unauthorized` if the sign-in was denied or timed out; a failure of the network or of `keep`
  */

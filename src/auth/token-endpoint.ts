@@ -41,7 +41,6 @@ export interface CodeExchange extends TokenRequest {
 
 /**
  * Exchanges a code for tokens (RFC 6749 section 4.1.3).
- *
  * @throws Failure of the network, or as `tokenFailure`
  */
 export async function exchangeCode(
@@ -58,7 +57,6 @@ export async function exchangeCode(
 
 /**
  * Asks for the tokens of a device code (RFC 8628 section 3.4).
- *
  * @throws Failure of the network, or as `tokenFailure`: with code `authorization_pending` or `slow_down` before
  *   the user has decided
  */
@@ -79,7 +77,6 @@ export async function redeemDeviceCode(
 
 /**
  * Renews tokens (RFC 6749 section 6). The new set keeps the old refresh token if the response contains none.
- *
  * @throws Failure of the network; `unauthorized` with code `invalid_grant` if the sign-in has ended
  */
 export async function refreshTokens(
@@ -103,7 +100,6 @@ export async function refreshTokens(
 
 /**
  * Exchanges a token for an access token. A refresh token is dropped.
- *
  * @throws Failure of the network, or as `tokenFailure`
  */
 export async function exchangeToken(
@@ -160,7 +156,6 @@ function clientOf(id: string | undefined): [Client, ClientAuth] {
 /**
  * Revokes tokens, if the server has an endpoint for it (RFC 7009). Sends the refresh token if there is one, which
  * revokes the access token too.
- *
  * @throws Failure unless the server confirmed it
  */
 export async function revokeTokens(tokens: TokenSet, options: TransportOptions): Promise<void> {

@@ -33,7 +33,6 @@ export async function asFailure<T>(
 /**
  * Converts an error of a request to a token, device authorization, or revocation endpoint. The causes of oauth4webapi
  * are dropped, because they contain response bodies, and possibly tokens.
- *
  * @param what was tried, for a sentence: `The sign-in`
  */
 function tokenFailure(

@@ -45,7 +45,6 @@ function dieOfInterrupt(): void {
 
 /**
  * Calls `cleanup` when the process ends, except by SIGKILL.
- *
  * @returns withdraws it
  */
 export function onExit(cleanup: (exitCode: number) => void): () => void {
@@ -73,7 +72,6 @@ function cleanUp(exitCode: number): void {
 /**
  * Registers work that may not end by itself: a native call on another thread, or another process, which
  * `stop` ends.
- *
  * @returns the function to call when the work has ended
  */
 export function untilEnded(stop = () => {}): () => void {

@@ -91,7 +91,6 @@ function loadContract(): unknown {
  * Caches the compiled code of this run unless an earlier run of the same command has. The first run on a
  * machine only writes a marker file: a CI machine that is discarded after one run would pay for a cache
  * that is never read. This function must not fail: without a cache, a start is only slower.
- *
  * @param command id of the command that ran
  */
 export function keepCodeCaches(command: string): void {

@@ -12,7 +12,6 @@ const loaded = new Map<string, unknown>()
 /**
  * Loads a package with native code. The system loads such code only from a file, so an executable extracts it
  * to the cache directory.
- *
  * @throws Error with a code of `auth/credentials/keychain-failure.ts` if the cache directory cannot be used
  */
 export function loadNativeAddon(id: string): unknown {

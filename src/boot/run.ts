@@ -26,7 +26,6 @@ export const commandsThatNeedAll = ['commands', 'complete']
 
 /**
  * Runs one command line. A process can run any number of them.
- *
  * @returns the exit code; 0 if the reader of stdout closed it, which aborts the run
  */
 export async function run(argv: readonly string[], host: Host, program: CommandSet): Promise<number> {

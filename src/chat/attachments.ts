@@ -65,7 +65,6 @@ export class Attachments {
 
   /**
    * Creates the next message, after which nothing is attached.
-   *
    * @param choice whether a typed `@path` attaches a file, and whether the message replaces the last one
    * @throws Failure `refused` that names every file that cannot be sent; then nothing has changed
    */
@@ -140,7 +139,6 @@ const noCompletions: Completions = { start: 0, candidates: [] }
 
 /**
  * Completes a path.
- *
  * @param from index of the path in the line
  */
 export async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
@@ -163,7 +161,6 @@ export async function completePath(typed: string, from: number, place: FileLocat
 
 /**
  * Completes `@path` at the end of a line. A path with a space is quoted.
- *
  * @param before the line up to the cursor
  */
 export async function completeMention(before: string, place: FileLocation): Promise<Completions> {

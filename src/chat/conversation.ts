@@ -158,7 +158,6 @@ export function toMessages({ role, content }: HistoryMessage): Message[] {
 
 /**
  * Fetches all messages of a conversation on the service, oldest first.
- *
  * @throws Failure of the service; the reason of the signal
  */
 export async function fetchMessages(

@@ -34,7 +34,6 @@ interface OpenOptions {
 /**
  * Opens a conversation for one message. Requests nothing, except the messages of a conversation that continues
  * with parameters.
- *
  * @throws Failure if the conversation cannot be read; never because the exchange cannot be recorded
  */
 export async function openExchange(options: OpenOptions): Promise<Exchange> {
@@ -170,7 +169,6 @@ export class Exchange {
 
   /**
    * Requests the reply as a whole.
-   *
    * @param isStreamed whether the service sends it as a stream, so that it may take long. A completion is
    *   the body that the service sent, so it is never streamed.
    */

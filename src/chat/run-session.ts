@@ -15,7 +15,6 @@ import { summarize } from './transcript/list-transcripts.ts'
 
 /**
  * Runs a session until the user leaves. Each entry is a message or a slash command, one at a time.
- *
  * @throws Failure if the session cannot begin; the reason of the signal
  */
 export async function runSession(options: SessionOptions): Promise<void> {
@@ -84,7 +83,6 @@ async function takeEntry(session: Session, { text: entry, isShown }: Entry): Pro
 
 /**
  * Shows the failure of an entry. The session continues.
- *
  * @throws any error that is not a Failure; the reason of the signal
  */
 async function attempt({ options, output, screen }: Session, work: () => Promise<void>): Promise<void> {
@@ -109,7 +107,6 @@ async function announceModel(session: Session): Promise<void> {
 
 /**
  * Sends a message with its files. If a file cannot be sent, the text is offered again.
- *
  * @param isLiteral whether the first slash is omitted, and `@path` is only text
  */
 async function sendMessage(session: Session, entry: string, isLiteral: boolean): Promise<void> {

@@ -123,7 +123,6 @@ export abstract class BaseCommand extends Command {
    * Parses the command line and creates the context.
    *
    * `--fields` and `--jq` are checked against the view before anything is sent.
-   *
    * @param view chooses the view by the flags
    */
   protected async start<F extends Values, B extends Values, A extends Values>(
@@ -196,7 +195,6 @@ export abstract class BaseCommand extends Command {
 
   /**
    * Waits for a request that changes something.
-   *
    * @param hint how to check the effect if the outcome is unknown
    */
   protected async change<T>(change: Promise<T>, hint?: string): Promise<T> {

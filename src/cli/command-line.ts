@@ -62,7 +62,6 @@ interface RunningCommand {
 
 /**
  * The same command line with other values for some flags, to paste into a shell.
- *
  * @param flags the new values; undefined removes the flag
  * @param switches flags without a value to remove
  */

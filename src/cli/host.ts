@@ -59,7 +59,6 @@ interface ProcessEnd {
   /**
    * Registers work that may not end by itself: a native call on another thread, or another process, which `stop`
    * ends.
-   *
    * @returns the function to call when the work has ended
    */
   untilEnded(stop?: () => void): () => void

@@ -9,7 +9,6 @@ type LoadCommand = (id: string) => Command.Class
 /**
  * The commands as oclif's plugin loader would find them, but read from the manifest alone: no
  * directory is searched and no command module is evaluated but the one that runs.
- *
  * @param loadCommand by id, `settings:api:set`
  */
 export function createStaticPlugin(installation: Installation, loadCommand: LoadCommand): Plugin {

@@ -33,7 +33,6 @@ interface AttemptOptions {
 
 /**
  * Sends a request once.
- *
  * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted if the network or the timeout ends it; the reason of the signal
  */

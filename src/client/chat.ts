@@ -27,7 +27,6 @@ export class Chat {
   /**
    * Completes a list of messages, of which the service keeps nothing: POST /v1/chat/completions
    * (docs/interface.md, "Chat completion request").
-   *
    * @throws Failure `invalid_response` if the response contains no reply; an empty one is a reply
    */
   complete(body: CompletionRequest, options: Options = {}): Promise<ApiResponse<Completion>> {
@@ -65,7 +64,6 @@ export class Chat {
   /**
    * Sends a message, reads the streamed reply to its end, and resolves with the body that `send` would
    * resolve with.
-   *
    * @throws Failure `truncated` or `server_error` if the reply is not complete
    */
   collect(request: SendRequest, { onEvent, ...options }: Options & CollectOptions = {}) {

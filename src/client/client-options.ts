@@ -7,7 +7,6 @@ import type { Trace } from './trace.ts'
 
 /**
  * Returns the credential for one request; undefined sends the request without one.
- *
  * @param rejected the credential that the service has just rejected with status 401. If the function
  *   returns another one, the request is sent once more: a request with status 401 has changed nothing.
  */
@@ -66,7 +65,6 @@ export interface ClientOptions {
 
 /**
  * Options that only chatctl uses.
- *
  * @internal
  */
 export interface InternalOptions {

@@ -68,7 +68,6 @@ export class Client {
 
   /**
    * Calls a documented endpoint.
-   *
    * @internal
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
@@ -82,7 +81,6 @@ export class Client {
 
   /**
    * Calls a documented endpoint and reads the response as it arrives.
-   *
    * @internal
    */
   async stream<N extends EndpointName>(
@@ -98,7 +96,6 @@ export class Client {
 
   /**
    * Sends a message and reads the streamed reply to its end.
-   *
    * @internal
    */
   async collect(
@@ -123,7 +120,6 @@ export class Client {
 
   /**
    * Sends any request below the base URL and resolves with the response, whatever its status.
-   *
    * @throws Failure `refused` for a method, path, or header that cannot be sent; the failures of the
    *   network otherwise
    */
@@ -139,7 +135,6 @@ export class Client {
 
   /**
    * Sends any request below the base URL and resolves with the response if its status is 2xx.
-   *
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
@@ -157,7 +152,6 @@ export class Client {
 
   /**
    * Sends a request, and reports its outcome to the function of the gate.
-   *
    * @param read returns how a response is read, too, or the failure that the call does not throw
    */
   async #exchange<T>(

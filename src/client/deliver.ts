@@ -164,7 +164,6 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
 
 /**
  * Sends a request, follows its redirects, and retries it if that is safe (see `judge`).
- *
  * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {

@@ -4,7 +4,6 @@ import type { ClientOptions } from './client-options.ts'
 /**
  * The credential for one request of a client. A source heeds the signal of the client itself, because it may have to
  * store a renewed token first. It does not know the signal of the call.
- *
  * @param own signal of the call
  * @param rejected see `CredentialSource`
  * @throws the reason of `own`; what the source throws

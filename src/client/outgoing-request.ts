@@ -30,7 +30,6 @@ export interface OutgoingRequest {
 
 /**
  * The input of a call to an endpoint.
- *
  * @internal
  */
 export interface Input<N extends EndpointName> {
@@ -61,7 +60,6 @@ export interface RawRequest {
 
 /**
  * A request to a documented endpoint, checked against its schemas before it is sent.
- *
  * @throws Failure `refused`, with the list of faults in its `details`
  * @internal
  */
@@ -127,7 +125,6 @@ const ownHeaders = new Set([
 
 /**
  * Any request below the base URL.
- *
  * @throws Failure `refused` for a method, path, or header that cannot be sent
  */
 export function composeRawRequest(raw: RawRequest): OutgoingRequest {
@@ -159,7 +156,6 @@ export interface CollectOptions {
 
 /**
  * Calls the endpoints of the contract. Implemented by the client, used by its resources.
- *
  * @internal
  */
 export interface EndpointCaller {

@@ -39,7 +39,6 @@ const giveUp: Verdict = { again: false }
 
 /**
  * Decides whether a request is sent again. A POST or PATCH whose outcome is unknown never is.
- *
  * @param now milliseconds since the epoch
  * @param random in [0, 1)
  */

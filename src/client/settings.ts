@@ -24,7 +24,6 @@ export class Settings {
   /**
    * Changes settings: PATCH /v1/settings. Only the keys of `body` are sent
    * (docs/interface.md, "Endpoints", rule 1).
-   *
    * @param options `allowsUnknownFields`: sends fields that the interface does not document (default: they are
    *   refused)
    * @throws Failure with `isOutcomeUnknown` if the change may have been made

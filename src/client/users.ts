@@ -22,7 +22,6 @@ export class Users {
   /**
    * Creates a user: POST /v1/users (docs/interface.md, "User"). The interface does not show the response
    * body: `idOfCreated` finds the id in it or in the `Location` header.
-   *
    * @throws Failure with `isOutcomeUnknown` if the user may have been created
    */
   create(body: CreateUserRequest): Promise<ApiResponse<unknown>> {

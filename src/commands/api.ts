@@ -166,7 +166,6 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
 
 /**
  * The body of `chatctl api`, checked to be JSON before it is sent as it stands.
- *
  * @throws Failure `refused` for a text that is not JSON
  */
 async function readRequestBody(

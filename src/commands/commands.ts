@@ -45,7 +45,6 @@ export default class Commands extends BaseCommand {
 
 /**
  * The commands that words name. A group contains all its commands.
- *
  * @param above the command before the words, if it is also a group
  * @throws Failure `usage` for a word that names none
  */

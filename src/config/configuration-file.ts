@@ -77,7 +77,6 @@ export function configurationPath(directories: Directories): string {
 /**
  * Reads the file. A missing file is an empty configuration. Does not use conf, which is only needed for
  * writing, because loading it would slow down every start.
- *
  * @throws Failure `config` when it cannot be read, is invalid, or is not used; the file stays as it is.
  */
 export function readConfiguration(directories: Directories): Configuration {
@@ -120,7 +119,6 @@ function readText(path: string): string | undefined {
 
 /**
  * Replaces the file atomically, with mode 0600 in a directory with mode 0700.
- *
  * @param change receives the configuration as read under the lock, and is also called before: a change
  *   that it rejects creates no directory
  * @param maxWait maximum wait for another process that changes the file, in ms

@@ -40,7 +40,6 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
 
 /**
  * The configuration with one value set. Creates the profile if it does not exist.
- *
  * @param profile null for a key that belongs to no profile
  * @throws Failure `usage` for a value that is not valid for the key
  */
@@ -159,7 +158,6 @@ function demandAbsolutePath(path: string): void {
 /**
  * Checks the name of a profile that exists or is created. The keychain of Windows ignores case, so two profiles
  * whose names differ only in case would have one credential.
- *
  * @throws Failure `usage`
  */
 export function demandProfileName(name: string, configuration: Configuration): void {
@@ -188,7 +186,6 @@ function judge(key: ProfileKey | GlobalKey, value: string): void {
 /**
  * The configuration with another name for a profile, which is also changed where other keys name it. The profile
  * keeps its ID.
- *
  * @throws Failure `usage`
  */
 export function withRenamedProfile(configuration: Configuration, from: string, to: string): Configuration {
@@ -218,7 +215,6 @@ export function withRenamedProfile(configuration: Configuration, from: string, t
 
 /**
  * The configuration without a profile, and without the keys that name it.
- *
  * @throws Failure `usage`
  */
 export function withoutProfile(configuration: Configuration, name: string): Configuration {

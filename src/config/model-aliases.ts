@@ -11,7 +11,6 @@ export function aliasKey(alias: string): string {
 
 /**
  * The alias that a configuration key names; undefined for any other key.
- *
  * @throws Failure `usage` for an invalid name
  */
 export function aliasOf(key: string): string | undefined {
@@ -25,7 +24,6 @@ export function aliasOf(key: string): string | undefined {
 
 /**
  * The aliases with one more. An alias names a model, not another alias.
- *
  * @throws Failure `usage` for the name of an alias in place of a model
  */
 export function withAlias(aliases: ModelAliases, alias: string, model: string): ModelAliases {

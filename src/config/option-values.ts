@@ -99,7 +99,6 @@ const no = ['0', 'false', 'off', 'no', 'n']
 
 /**
  * Reads the environment variable of a flag that takes no value. An empty variable counts as not set.
- *
  * @throws Failure `usage` for another word, because a misspelled CHATCTL_DRY_RUN must not send a change
  */
 export function readBooleanVariable(name: string, env: NodeJS.ProcessEnv): boolean {

@@ -17,7 +17,6 @@ export function directoryOf(key: string): string | undefined {
 
 /**
  * One notation for each path, so that a key is found again however it is typed.
- *
  * @param resolvePath of the working directory
  * @throws Failure `usage` for a path that cannot be a directory of this user
  */
@@ -66,7 +65,6 @@ export function profileHere(
 /**
  * Finds the nearest directory of the configuration that contains the working directory. The file system
  * decides whether two paths are one directory, because of links, and of names that differ only in case.
- *
  * @returns the directory as it is in the configuration
  */
 function findDirectory(

@@ -29,7 +29,6 @@ interface Level extends ModelServerValues {
 
 /**
  * Precedence: flag, environment, configuration, else the built-in test program.
- *
  * @param resolvePath resolves a path against the working directory
  * @throws Failure `config` or `usage` for an invalid value, with its source
  */

@@ -92,7 +92,6 @@ interface Usage {
  * Precedence: flag, environment, profile, default. The profile itself: flag, environment, working directory,
  * default profile. A profile is used only if it is named or if no base URL is given, so that the defaults of one
  * service do not apply to another.
- *
  * @param configuration called only if a profile may be used, so that a run with a base URL does not depend
  *   on the configuration file
  * @throws Failure `usage` for an unknown profile or an invalid value, with its source

@@ -5,7 +5,6 @@ const maximumDelay = 2 ** 31 - 1
 
 /**
  * Reads `500ms`, `10s`, `5m`, `1h`; a bare number is seconds.
- *
  * @returns milliseconds, or undefined for another text
  */
 export function parseDuration(text: string): number | undefined {
@@ -49,7 +48,6 @@ const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
 /**
  * Reads a time in the past: an ISO 8601 date (start of the day in UTC) or time, or the time since then in
  * days (`7d`) or as a duration (`24h`).
- *
  * @returns milliseconds since 1970, or undefined for another text
  */
 export function parsePastTime(text: string, now: number): number | undefined {
@@ -86,7 +84,6 @@ const unitInBytes = { k: 1024, m: 1024 ** 2, g: 1024 ** 3 } as const
 
 /**
  * Reads `500k`, `2m`, `1.5MiB`; a bare number is bytes. The units are powers of 1024.
- *
  * @returns bytes, or undefined for another text
  */
 export function parseFileSize(text: string): number | undefined {

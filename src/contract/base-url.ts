@@ -15,7 +15,6 @@ export function originOf(url: string | undefined): string | undefined {
 /**
  * Reads the base URL of a service (docs/interface.md, "Endpoints"). Its path is a prefix of every path of the
  * interface.
- *
  * @param name of the address, for errors
  * @throws Failure `refused`: not a URL, plain HTTP to another machine, user info, query, fragment
  */
@@ -45,7 +44,6 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
 /**
  * Reads the address of an authorization, token, or revocation endpoint. Unlike a base URL, it is used unchanged,
  * and may have a query (RFC 6749 sections 3.1 and 3.2).
- *
  * @param issuer whose metadata names the address. It may name a plain address only if it is on loopback itself.
  * @throws Failure `refused`, also because a code or a token must not be sent unencrypted
  */

@@ -81,7 +81,6 @@ export type EndpointName = keyof typeof endpoints
 
 /**
  * The endpoint of a request. The end of the path decides, because a base URL may have any path.
- *
  * @param pathname of the final URL
  * @returns `start`: where the path of the interface begins; `id`: the part of it that the placeholder matches
  */

@@ -86,7 +86,6 @@ export class Failure extends Error {
 
   /**
    * The same failure with another message. The original is its cause.
-   *
    * @param help hint and advice (default: unchanged)
    */
   reworded(message: string, { hint, advice }: Help = this): Failure {
@@ -108,7 +107,6 @@ export function reasonOf({ message }: Failure): string {
 
 /**
  * The failure for a change that the service may have made although its request failed.
- *
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint?: string): Failure {

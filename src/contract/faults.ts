@@ -11,7 +11,6 @@ export interface Fault {
 /**
  * z.safeParse for values read from JSON or YAML. zod takes an `ExactNumber` for an object, so it checks a
  * copy with doubles; the returned data keep the exact numbers.
- *
  * @internal
  */
 export function checkShape<S extends z.ZodMiniType>(
@@ -26,7 +25,6 @@ export function checkShape<S extends z.ZodMiniType>(
 
 /**
  * Describes a schema's issues. Each unknown key is a separate fault.
- *
  * @internal
  */
 export function faultsOf(error: z.core.$ZodError): Fault[] {

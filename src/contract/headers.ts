@@ -2,7 +2,6 @@ import { Failure } from './failure.ts'
 
 /**
  * The value of the Authorization header (docs/interface.md, "Authentication"; RFC 6750 section 2.1).
- *
  * @throws Failure `refused` for a credential that a header cannot contain; the message never quotes it
  */
 export function bearer(credential: string): string {

@@ -24,7 +24,6 @@ export const modelServerNames: readonly string[] = [...localModelServers.map(({ 
 
 /**
  * The base URL of a model server, by its name or as it is.
- *
  * @throws Failure `config` for anything else; the text is not repeated, because it may contain a password
  */
 export function readModelServer(nameOrUrl: string): URL {

@@ -3,7 +3,6 @@ import { closest, distance } from 'fastest-levenshtein'
 /**
  * The most similar known word, for "did you mean". Among dotted paths, the only one that contains the last name of
  * the word: `theme.primary_color` for `theme.color`.
- *
  * @param maxEdits by how many letters the words may differ
  * @returns undefined if no known word is similar
  */

@@ -24,7 +24,6 @@ export function isSecretParameter(name: string): boolean {
 
 /**
  * A JSON value as it may be shown: the values of secret fields are replaced, at every depth, and secrets in URLs.
- *
  * @param path of the value, dotted, if it is a field
  */
 export function hideSecrets(value: unknown, path = ''): unknown {
@@ -51,7 +50,6 @@ const tokens = /"(?:[^"\\]+|\\[\s\S])*(?:"|\\?$)|[{}[\]:,]|[^"{}[\]:,]+/g
 /**
  * Replaces the values of secret fields in a text that contains JSON: a body, the events of a stream, or
  * the beginning of either. The rest of the text is unchanged.
- *
  * @param hide replaces a value, which is passed as it is written in JSON
  */
 export function hideSecretFields(text: string, hide: (written: string) => string): string {

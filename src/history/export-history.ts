@@ -108,7 +108,6 @@ interface ExportIdentity {
 /**
  * Opens the file for the pages of a run. Its name ends with the process ID of the run. The file of a process that has
  * ended is taken over, so that concurrent runs never share one.
- *
  * @returns its path, and the process ID of an interrupted run
  * @throws Failure `storage`
  */

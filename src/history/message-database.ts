@@ -61,7 +61,6 @@ export class MessageDatabase {
 
   /**
    * Opens a database, or creates it with mode 0600.
-   *
    * @param path empty for a temporary database
    * @param ownSchema further tables
    * @throws Failure `storage`
@@ -120,7 +119,6 @@ export class MessageDatabase {
 
   /**
    * Stores a message and indexes its words.
-   *
    * @param time Unix time in ms, by which it is sorted
    * @returns its ID
    */
@@ -153,7 +151,6 @@ export class MessageDatabase {
 
   /**
    * Finds messages, the newest first.
-   *
    * @param limit maximum number of messages
    * @param condition on `m`, the message
    */

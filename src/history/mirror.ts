@@ -112,7 +112,6 @@ export class Mirror implements HistoryStore {
 
   /**
    * Forgets which messages it has, so that all are fetched again. They stay until then.
-   *
    * @param isReplaced whether messages that the service no longer has are removed at the end
    */
   restart(isReplaced: boolean): void {
@@ -125,7 +124,6 @@ export class Mirror implements HistoryStore {
 
   /**
    * Records that it contains all messages.
-   *
    * @param asOf Unix time in ms at which the sync began
    * @param mayLack whether the service may have hidden messages, so that none is removed
    */
@@ -190,7 +188,6 @@ export class Mirror implements HistoryStore {
 
 /**
  * Opens an existing mirror to search it. Without facts if the first sync was killed before it had fetched anything.
- *
  * @throws Failure `storage`
  */
 export function openToSearch(path: string): { store: MessageDatabase; facts: MirrorFacts | undefined } {

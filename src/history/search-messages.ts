@@ -39,7 +39,6 @@ export interface SearchReport {
 
 /**
  * Searches the mirror and the transcripts of an owner, the newest messages first. Sends no request.
- *
  * @throws Failure `usage` for a search without a word; `storage`
  */
 export async function searchMessages(options: SearchOptions): Promise<SearchReport> {

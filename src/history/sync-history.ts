@@ -34,7 +34,6 @@ export interface SyncResult {
 /**
  * Fetches the messages that a mirror does not have yet, the newest first. If it ends early, the next sync
  * fetches newer messages first, and then continues where this one stopped.
- *
  * @throws Failure `conflict` if another process syncs the same history, or if the mirror is of another user; `storage`
  */
 export async function syncHistory(options: SyncOptions): Promise<SyncResult> {

@@ -167,7 +167,6 @@ export class TranscriptIndex {
 /**
  * Removes the texts of all transcripts from the disk: SQLite leaves a deleted text in its file. The next
  * search builds the index again.
- *
  * @throws Failure `storage`
  */
 export function removeTranscriptIndex(directories: Directories): void {

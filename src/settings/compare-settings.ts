@@ -14,7 +14,6 @@ export async function readSettings(run: Run) {
 
 /**
  * Compares a settings file with the service and, for the API configuration, with the ledger.
- *
  * @returns the plan, and the serial of the settings, if the service has one
  */
 export async function compareSettings(

@@ -70,7 +70,6 @@ export function refusalOf(
 
 /**
  * Reads a plan to apply it, or one part of it.
- *
  * @throws Failure as `readPlan` and `partOfPlan`; `refused` for an undocumented setting; `conflict` if it cannot be
  *   applied
  */

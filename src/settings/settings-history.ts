@@ -79,7 +79,6 @@ export function readSent(run: LedgerOwner): Sent {
 
 /**
  * The values before a change, as a settings file.
- *
  * @param keys of the change
  * @throws Failure `refused` if a value is not recorded
  */

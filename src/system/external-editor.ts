@@ -20,7 +20,6 @@ export interface OutsideEditing {
 
 /**
  * Edits a text with another program in the same terminal.
- *
  * @returns the edited text
  * @throws Failure `refused` if the editor fails or saves a file that is not UTF-8 text, which is kept;
  *   `storage` if the file cannot be written or read

@@ -32,7 +32,6 @@ const grace = 500
 /**
  * Runs a command without a shell, and by default without input and without a terminal. A command that takes too long, writes too
  * much, or is interrupted is killed together with the processes that it has started.
- *
  * @returns its stdout, or why it failed, for the end of a sentence: `exited with code 1`
  * @throws the reason of the signal
  */

@@ -5,7 +5,6 @@ import { endingSignals } from './leave-signals-to-system.ts'
 
 /**
  * Runs a program without a shell, with the streams and the signals of this process.
- *
  * @param takeSignal calls `pass` when this process receives a signal, until it is undone
  * @returns its exit code, or 128 and the number of the signal that ended it
  * @throws Failure `program_not_found`, `program_not_executable`

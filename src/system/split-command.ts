@@ -4,7 +4,6 @@ import type { Command } from './run-command.ts'
 
 /**
  * A command line that is run without a shell.
- *
  * @param name of the command, for errors
  * @throws Failure `usage` if it has no program, needs a shell, or names a program below the working directory
  */
@@ -41,7 +40,6 @@ const [wordBeginnings, expansion] = [/[~#]/, /[\w{(@*#?$!-]/]
  * The words of a command line that is run without a shell: separated by spaces, with single quotes, double quotes,
  * and a backslash outside of single quotes as in a POSIX shell (IEEE Std 1003.1, "Quoting"). Nothing is expanded.
  * On Windows, a backslash separates directories, and has no other meaning.
- *
  * @param onShellSyntax called with what a shell would not take literally, except patterns such as `*`
  * @returns undefined if a quote is not closed, or the line ends with a backslash
  */

@@ -19,7 +19,6 @@ interface SignedText {
 
 /**
  * Signs with OpenSSH.
- *
  * @param onTouch called with a text if a security key must be touched
  * @returns the content of the signature file
  * @throws Failure `refused`
@@ -48,7 +47,6 @@ const refusals: readonly [said: RegExp, code: string, words: string][] = [
 
 /**
  * Verifies a signature with OpenSSH.
- *
  * @param signature path of the signature file
  * @param approvers path of an `allowed_signers` file
  * @returns who has signed

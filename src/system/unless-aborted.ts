@@ -1,6 +1,5 @@
 /**
  * Waits for work until the signal is aborted. The work itself continues.
- *
  * @throws the signal's reason
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

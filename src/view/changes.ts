@@ -24,7 +24,6 @@ export function valueText(value: unknown): string {
 /**
  * A line for each change, or both values below each path if a line would be too wide. No line is wider than the
  * terminal, unless a word is.
- *
  * @param indent columns before each path
  */
 export function changeLines(changes: readonly ShownChange[], width: number, indent: number): Span[] {

@@ -35,7 +35,6 @@ function addsText(details: unknown, message: string): boolean {
 
 /**
  * The failure of a change whose response shows other values than those that were sent, although its status is 2xx.
- *
  * @param hint how to check the effect
  * @param more contradictions that the caller has found
  * @returns undefined if the response contradicts nothing

@@ -23,7 +23,6 @@ type FindMatches = (snippet: string) => readonly { start: number; end: number }[
 
 /**
  * The same with highlighted matches, for a terminal.
- *
  * @param isColored whether matches are bold; otherwise they are between asterisks
  */
 export function highlightedView(find: FindMatches, isColored: boolean): View {

@@ -55,7 +55,6 @@ const secrets = ['org.freedesktop.secrets', '/org/freedesktop/secrets'] as const
 /**
  * Whether the Secret Service has a default collection, in which it stores new items. On a machine without a
  * desktop session, the daemon may have none (docs/decisions/0006-keychain-calls.md). Never opens a dialog.
- *
  * @returns undefined if busctl(1) does not tell
  */
 export async function hasDefaultCollection(env: NodeJS.ProcessEnv): Promise<boolean | undefined> {

@@ -12,7 +12,6 @@ const marker = 'CHATCTL_CREDENTIAL_COMMAND'
 
 /**
  * Obtains a credential from a command. Its output is never shown or kept.
- *
  * @throws Failure `unauthorized` if the command fails or its output is not a credential, `usage` if it needs a shell;
  *   the reason of the signal
  */
@@ -47,7 +46,6 @@ const maxLength = 8_192
 /**
  * Reads the output of a credential command: one line, or a JSON object with `api_key`, `access_token`, or `token`, and
  * optionally `expires_at`, `expiration`, or `expires_in`.
- *
  * @throws Error with a description of the fault, which never quotes the output
  */
 export function readCommandOutput(output: Uint8Array, now: number): TemporaryCredential {

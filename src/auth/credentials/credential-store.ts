@@ -23,7 +23,6 @@ export interface CredentialStore {
   /**
    * Checks before a sign-in whether a credential can be stored, without a dialog. A store implements it if a
    * successful read does not imply that.
-   *
    * @throws Failure `unauthorized` if a credential certainly cannot be stored
    */
   demandPlace?(owner: CredentialOwner): Promise<void>
@@ -53,7 +52,6 @@ const maxWait = 90_000
 
 /**
  * Runs work on a credential under a lock that excludes other processes of this user.
- *
  * @throws Failure `storage` if the lock cannot be acquired; else the error of the work, or the signal's reason
  */
 export async function withCredentialLock<T>(

@@ -11,7 +11,6 @@ export interface Credential {
 
 /**
  * The API key in `CHATCTL_API_KEY`, or else in the file that `CHATCTL_API_KEY_FILE` names.
- *
  * @throws Failure `unauthorized` if the file cannot be read, is writable by other users, or is empty
  */
 export function readEnvironmentCredential(
@@ -55,7 +54,6 @@ const removedVariables =
 
 /**
  * The environment of a program with a token instead of the credential. Windows ignores the case of a name.
- *
  * @param secret the credential for which the token was exchanged
  */
 export function environmentWithToken(

@@ -59,7 +59,6 @@ const head = /^chatctl-parts:(\d{1,4}):([0-9a-f-]{36})$/
 
 /**
  * Reads a value that may be split into parts.
- *
  * @throws Error if a part is missing
  */
 export async function getLongValue(items: KeychainItems, account: string): Promise<string | null> {
@@ -79,7 +78,6 @@ export async function getLongValue(items: KeychainItems, account: string): Promi
 /**
  * Writes a value, split into parts if it is too long for one item. The account's item is written last, so
  * readers see the old value until then and the new value from then on.
- *
  * @param limit maximum length of an item, in UTF-16 code units
  */
 export async function setLongValue(

@@ -143,7 +143,6 @@ interface WaitOptions {
 
 /**
  * Waits for a keychain call, with a timeout. The call itself continues after it.
- *
  * @throws Failure `unauthorized` with code `keychain_timeout`; else the signal's reason
  */
 async function patiently<T>(call: Promise<T>, { timeout, onWait, signal }: WaitOptions): Promise<T> {

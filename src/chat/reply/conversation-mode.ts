@@ -30,7 +30,6 @@ export interface ConversationHost {
 /**
  * Switches to completions. From now on, this machine stores the conversation; the one on the
  * service stays unchanged.
- *
  * @param why shown to the user
  * @throws Failure if the earlier messages cannot be fetched; then nothing has changed
  */
@@ -52,7 +51,6 @@ export async function switchToCompletions(session: ConversationHost, why: string
 
 /**
  * Switches back to the conversation on the service if the service has all messages and no parameter is set.
- *
  * @returns whether the service stores the conversation from now on
  */
 export function switchToContext({ conversation, recorder, output }: ConversationHost): boolean {

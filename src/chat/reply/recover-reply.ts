@@ -4,7 +4,6 @@ import type { ConversationHost, PartialReply } from './conversation-mode.ts'
 
 /**
  * Looks for the rest of an incomplete reply in the history of the service, and shows it.
- *
  * @param next what happens if the history has no more
  * @returns whether the history had more
  */
@@ -38,7 +37,6 @@ export async function recover(
 /**
  * Looks in GET /api/chat/history for the whole text of an incomplete reply. Only reads: nothing is
  * sent again.
- *
  * @returns the text, which begins with the part that arrived, or why there is none
  * @throws the reason of the signal
  */

@@ -67,7 +67,6 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
 
 /**
  * Shows a reply while it arrives. Everything is recorded before it is shown.
- *
  * @throws the reason of the signal, unless it is `stopped`
  */
 async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): Promise<void> {

@@ -23,7 +23,6 @@ const compared = 200
  * Merges the messages of this machine with the newest ones of the service. The result has every message, in the order
  * of both. Of the messages that only one of them has, those of this machine come first, unless nothing before is shared:
  * then those of the service are older.
- *
  * @param local all messages of this machine, oldest first
  * @param remote the newest page of the service, oldest first
  * @param isWhole whether `remote` begins with the first message of the conversation
@@ -152,7 +151,6 @@ const notes: Record<MergedMessage['difference'], string | undefined> = {
 
 /**
  * Shows the last turns of a conversation, and where this machine and the service differ.
- *
  * @param showCommand the command that shows all of it
  */
 export function showEarlierMessages(

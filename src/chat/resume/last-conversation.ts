@@ -13,7 +13,6 @@ import { openTranscriptPaths, TranscriptWriter } from '../transcript/transcript-
 /**
  * Finds the conversation that this service and profile used last: one that the service stores, or one that only this
  * machine stores. Undefined if there is none. No other process can open its transcript until the writer is closed.
- *
  * @param needsReply ignores sessions in which no reply has begun
  * @param isRecorded whether the transcript is continued, and therefore locked
  * @throws Failure `storage` if the transcripts cannot be listed

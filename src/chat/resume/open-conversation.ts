@@ -28,7 +28,6 @@ import {
 
 /**
  * Opens the conversation that a session starts with or switches to. The session itself is not changed.
- *
  * @throws Failure if the conversation does not exist, or belongs to another connection
  */
 export function openConversation(
@@ -90,7 +89,6 @@ async function startFromContext(
 
 /**
  * Resumes a session of this machine, and compares it with the history of the service.
- *
  * @throws Failure `usage` if it belongs to another connection, or is open in this session
  */
 async function resumeTranscript(
@@ -122,7 +120,6 @@ async function closeIfFailed<T>(writer: TranscriptWriter | undefined, work: () =
 /**
  * Begins with a copy of a conversation. The original is only read, so it may be open in another process. The service
  * cannot continue from an earlier message, so this machine stores the fork.
- *
  * @throws Failure `usage` if the conversation has no such message, or belongs to another connection
  */
 async function forkConversation(

@@ -47,7 +47,6 @@ const maxEncodedLength = 100_000
  * Copies text to the clipboard, without control characters that could steer a terminal into which it
  * is pasted. Uses a program of the system, else an OSC 52 sequence, which also works over ssh if the
  * terminal allows it.
- *
  * @param env the environment of `terminal`
  * @returns a sentence for the user
  */
@@ -91,7 +90,6 @@ async function feed(
 
 /**
  * Writes a new file. `~/` in the path is the home directory.
- *
  * @returns its absolute path
  * @throws Failure `refused` if the file exists, `storage` if it cannot be written, `usage` without a name
  */

@@ -87,7 +87,6 @@ function describeParameters({ system, temperature, maxTokens }: Parameters): str
 
 /**
  * Takes another model for the next replies. With `--force` after its ID, also one that the service does not list.
- *
  * @throws Failure `usage` for such a model without `--force`
  */
 async function chooseModel(session: Session, argument: string): Promise<void> {

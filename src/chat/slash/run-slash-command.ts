@@ -28,7 +28,6 @@ export const slashCommands: readonly SlashCommand[] = [
 
 /**
  * Runs `/name argument`, of which the argument may be pasted. Any unambiguous prefix of a name is accepted.
- *
  * @throws Failure `usage` if there is no such command; the failures of the command
  */
 export async function runSlashCommand(session: Session, line: string): Promise<void> {
@@ -82,7 +81,6 @@ const keys = [
 
 /**
  * Completes the names of commands, their arguments, and `@path` in a message.
- *
  * @param before the line up to the cursor
  */
 export async function completeInput(session: Session, before: string): Promise<Completions> {

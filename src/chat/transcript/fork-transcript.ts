@@ -28,7 +28,6 @@ function linesOf(conversation: Conversation, at: string): TranscriptLine[] {
 
 /**
  * The number of the last message of the user in a fork.
- *
  * @param typed true for all
  * @throws Failure `usage` if there is no such message
  */

@@ -16,7 +16,6 @@ export interface ListOptions {
 
 /**
  * Lists the sessions of this machine, the last used first. Unreadable transcripts are omitted.
- *
  * @param owner only sessions of this service and profile; undefined for all
  * @throws Failure `storage` if the directory exists and cannot be read
  */
@@ -110,7 +109,6 @@ const maxNamed = 5
 
 /**
  * Finds the transcript of a session.
- *
  * @param wanted an ID, a given name, an automatic name, or an unambiguous prefix of an ID, with or without the
  * leading `s`, in this order
  * @returns its path

@@ -18,7 +18,6 @@ interface Options {
 /**
  * The messages of an owner that only this machine stores, oldest first, as messages of a history. A session may begin
  * with a copy of an earlier one, whose messages are the same.
- *
  * @throws Failure `storage` if the directory exists and cannot be read
  */
 export function readLocalMessages(

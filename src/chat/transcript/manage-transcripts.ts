@@ -10,7 +10,6 @@ import { lockTranscript, TranscriptWriter } from './transcript-writer.ts'
 
 /**
  * Locks transcripts, all or none. No other process can open them until they are released.
- *
  * @throws Failure `conflict` if another process has one of them open; `storage`, also of `delete`
  */
 export function lockTranscripts(paths: readonly string[]) {
@@ -27,7 +26,6 @@ export function lockTranscripts(paths: readonly string[]) {
   return {
     /**
      * First, it deletes the pointer with which --continue would find the conversation.
-     *
      * @returns the failure, if only the pointer cannot be deleted
      */
     delete: async (path: string, directories: Directories) => {
@@ -44,7 +42,6 @@ export function lockTranscripts(paths: readonly string[]) {
 
 /**
  * Names a session. The time of its last use stays, because lists are in that order.
- *
  * @throws Failure `conflict` if another process has it open; `storage`
  */
 export function renameTranscript(path: string, name: string): void {

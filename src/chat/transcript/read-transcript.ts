@@ -14,7 +14,6 @@ import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.
- *
  * @throws Failure `not_found`; `storage` if it cannot be read, or a newer version wrote it
  */
 export function readTranscript(path: string): Transcript {
@@ -23,7 +22,6 @@ export function readTranscript(path: string): Transcript {
 
 /**
  * Reads a transcript without its replies, which are most of its lines.
- *
  * @throws Failure as `readTranscript`
  */
 export function readOutline(path: string): Omit<Transcript, 'conversation'> {
@@ -67,7 +65,6 @@ const crash = 'ended by a crash'
 
 /**
  * Builds a transcript from its lines.
- *
  * @param id used if the first line is missing
  * @throws Failure `storage` for a transcript of a newer version
  */

@@ -16,7 +16,6 @@ export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
 
 /**
  * Renders a session, in parts of whole lines.
- *
  * @param profileNameOf finds the name of the profile
  * @param hasReasoning whether `text` and `markdown` contain the reasoning of the model; JSON always does
  */

@@ -57,7 +57,6 @@ export function transcriptNames(directory: string, suffix = ''): string[] {
 
 /**
  * Runs file operations on a transcript, and turns system errors into failures.
- *
  * @throws Failure `not_found` if the file does not exist, else `storage`
  */
 export function withStorageErrors<T>(path: string, verb: 'read' | 'written', work: () => T): T {

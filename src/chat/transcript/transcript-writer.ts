@@ -54,7 +54,6 @@ export class TranscriptWriter {
 
   /**
    * Opens a transcript to continue it.
-   *
    * @throws Failure `not_found`; `conflict` if another process has it open; `storage`
    */
   static reopen(path: string): TranscriptWriter {

@@ -31,7 +31,6 @@ export function summarize(command: CatalogCommand) {
 
 /**
  * Everything that a program needs to run a command and to read its output.
- *
  * @param permissions that the embedded service requires for the requests
  */
 export function describeCommand(

@@ -73,7 +73,6 @@ async function findPrompts(directories: Directories): Promise<Map<string, readon
 /**
  * The models of the service that a line selects, cached for some minutes. Does not start the embedded
  * service, but asks its model server, and does not unlock the keychain.
- *
  * @throws Failure if the line and the configuration select no service
  */
 async function findModels(

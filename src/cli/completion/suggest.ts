@@ -25,7 +25,6 @@ const shared = Object.entries(sharedFlags).map(([name, flag]) => ({ ...flag, nam
 
 /**
  * Candidates for the last of `words`.
- *
  * @param words what was typed after `chatctl`, the unfinished one last
  */
 export async function suggest(

@@ -60,7 +60,6 @@ export class ServiceAdministration {
   /**
    * Opens the data of the embedded service for a change. A change of a database that the service on this machine does
    * not use would have no effect on it, so it is refused unless the command names the database.
-   *
    * @throws Failure `usage`
    */
   async openToChange(place: DatabaseFlags): Promise<Administration> {
@@ -151,7 +150,6 @@ async function findOther(
 /**
  * The URL in the file that `CHATCTL_DATABASE_FILE` names, if `--database` and `CHATCTL_DATABASE` are not given.
  * PGPASSFILE is of no use in containers: libpq refuses files that a group can read, as secrets there can be.
- *
  * @throws Failure `config` if the file cannot be read, is writable by other users, or is empty
  */
 function readDatabaseFile({ env, resolvePath }: BaseContext): string | undefined {

@@ -92,7 +92,6 @@ export class Credentials {
 
   /**
    * Exchanges that credential for an access token, which is stored nowhere. Every exchange happens here.
-   *
    * @param permissions empty for all
    * @param lifetime in ms
    * @returns with the environment of a program that is to have this token instead of the credential

@@ -28,7 +28,6 @@ export class EmbeddedService {
 
   /**
    * The model server of the embedded service.
-   *
    * @param flags those of the command, if it has any
    */
   modelServer(flags: ModelServerFlags = { name: '' }): ModelServerChoice {

@@ -32,7 +32,6 @@ export class PlanApproval {
 
   /**
    * Verifies the signature of a plan, after which the run may apply it. Does nothing without `approvers`.
-   *
    * @param more a flag with which more than the plan would be sent
    * @throws Failure `refused` as `verifySignature`; `config` if the file of the approvers cannot be used
    */

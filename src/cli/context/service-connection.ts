@@ -96,7 +96,6 @@ export class ServiceConnection {
 
   /**
    * Always returns the same client.
-   *
    * @param overrides used by the first call
    * @throws Failure `unauthorized` without a credential
    */

@@ -35,7 +35,6 @@ interface Environment {
 /**
  * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
  * embedded service, unless an API key shows that another was meant.
- *
  * @throws Failure `usage`, or as `readEnvironmentCredential`
  */
 export function chooseTarget(options: Options, environment: Environment): Target {
@@ -75,7 +74,6 @@ export function chooseTarget(options: Options, environment: Environment): Target
 /**
  * In a non-interactive run, changes reach the embedded service only if it was selected: a CI job that
  * forgot its base URL must fail, instead of changing a local copy.
- *
  * @throws Failure `usage`
  */
 export function demandNamedService(streams: Streams, target: Target): void {
@@ -95,7 +93,6 @@ export function refuseIfReadOnly({ read_only: { value, from } }: Options, what: 
 /**
  * Refuses the address of a service for a command that works on local data, because its author means
  * another command.
- *
  * @throws Failure `usage`
  */
 export function refuseOtherService({ base_url: baseUrl, profile }: Options): void {

@@ -11,7 +11,6 @@ const maxMessage = 4096
 
 /**
  * Shows the messages of the command line by line, without control characters.
- *
  * @throws Failure `unauthorized` if the command fails
  */
 export async function obtainFromCommand(

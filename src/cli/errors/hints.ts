@@ -221,7 +221,6 @@ function retryLater({ ms, until, total = ms }: { ms: number; until: string; tota
 
 /**
  * The hint of a failure; undefined if it has none.
- *
  * @param connection whose profile or base URL the commands name
  */
 export function hintOf({ hint, advice }: Failure, connection?: Connection): string | undefined {

@@ -33,7 +33,6 @@ interface Rendered extends Pick<FailureOptions, 'status' | 'details' | 'hint' | 
 
 /**
  * The one place that turns whatever was thrown into words on stderr and an exit code.
- *
  * @returns the exit code
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
@@ -46,7 +45,6 @@ export async function reportError(error: unknown, style: ErrorStyle): Promise<nu
 
 /**
  * The same for a run that a signal ended.
- *
  * @param change what is known of the changes that it was to make; undefined where it was to make none
  */
 export async function reportInterruption(

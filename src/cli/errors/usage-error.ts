@@ -28,7 +28,6 @@ interface ParseError extends Error {
 
 /**
  * Turns oclif's errors about a command line into failures.
- *
  * @returns other errors unchanged
  */
 export function usageFailure(error: unknown, { id, flags, takesText }: Usage): unknown {

@@ -115,7 +115,6 @@ export const rowLimitFlag = (what: string, byDefault: number, unless = 'with --j
 
 /**
  * A program gets the whole list, unless it asks for less. What is omitted is named in a notice.
- *
  * @param limit of the command line
  */
 export function rowsToShow(limit: number | undefined, { isDocument }: Output, byDefault: number): number {

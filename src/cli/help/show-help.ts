@@ -15,7 +15,6 @@ const minimumWidth = 40
 
 /**
  * Writes the page of a command, a group, a help topic, or the program to stdout.
- *
  * @returns whether there is such a page
  * @throws Failure `usage` for a misspelled help topic
  */

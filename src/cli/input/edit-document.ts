@@ -20,7 +20,6 @@ export interface Editing<T> {
 
 /**
  * Opens a document in the editor. In a terminal, opens it again until the text is valid.
- *
  * @returns undefined if the text is unchanged or empty
  */
 export async function editDocument<T>(
@@ -82,7 +81,6 @@ interface EditedDocument {
 
 /**
  * Saves an edited text after a failure, so that it can be used later.
- *
  * @returns the same error, with a hint that names the file
  */
 export function keepEdit(text: string, error: unknown, context: Context, document: EditedDocument): unknown {

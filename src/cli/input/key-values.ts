@@ -15,7 +15,6 @@ function parsePair(pair: string, flag: string, pattern = plainPair) {
 
 /**
  * `key=text`, or `key:=json` for any other type.
- *
  * @param flag for errors
  * @throws Failure `usage`
  */
@@ -34,7 +33,6 @@ function fromFields(fields: readonly NestedField[], flag: string): Record<string
 
 /**
  * The value of `KEY:=JSON`.
- *
  * @throws Failure `usage`
  */
 export function readTypedValue(key: string, text: string, flag: string): unknown {
@@ -50,7 +48,6 @@ export function readTypedValue(key: string, text: string, flag: string): unknown
 
 /**
  * `key=on` or `key=off`, or `key:=json` for any other type.
- *
  * @throws Failure `usage`
  */
 export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
@@ -73,7 +70,6 @@ export interface NestedField {
 
 /**
  * The JSON object of `KEY=TEXT` and `KEY:=JSON` pairs, in which `a.b` is field b of the object a.
- *
  * @param flag for errors
  * @throws Failure `usage`
  */

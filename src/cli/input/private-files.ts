@@ -14,7 +14,6 @@ type Kept = 'edits' | 'passwords'
 /**
  * Writes a new file for its owner only and flushes it to disk: in the state directory, or in a new
  * temporary directory where that cannot be written.
- *
  * @param extension of the file name, which begins with `name` and the time
  * @returns its path
  * @throws the system's error where neither can be written

@@ -25,7 +25,6 @@ export class Prompter {
 
   /**
    * Prompts until the text is valid.
-   *
    * @param read throws for an invalid text
    * @throws Failure `input_needed` in a non-interactive run, naming `instead`
    */

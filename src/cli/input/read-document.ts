@@ -17,7 +17,6 @@ interface Document {
 /**
  * A value from a YAML or JSON file, or from stdin for `-`. YAML reads JSON too, but what is wrong
  * with JSON only a JSON parser says well.
- *
  * @throws Failure `refused` naming line and column
  */
 export async function readDocument(path: string, context: Context, maxBytes: number): Promise<Document> {
@@ -50,7 +49,6 @@ interface Conversation {
 /**
  * A conversation from a file: a JSON or YAML array of role and content, an object with such an
  * array as `messages`, or JSONL with one message a line.
- *
  * @throws Failure `refused` naming every message that is not one
  */
 export async function readMessages(path: string, context: Context): Promise<Message[]> {

@@ -14,7 +14,6 @@ const silence = 2_000
 
 /**
  * All of stdin as UTF-8 text.
- *
  * @param what is awaited, for the line that a silent pipe gets
  * @throws Failure `refused` for bytes that are not UTF-8, a NUL, or more than `maxBytes`; `usage`
  *   when it was read before
@@ -74,7 +73,6 @@ export function withoutFinalNewline(text: string): string {
 /**
  * A text given as a value: itself, `@FILE` for the content of a file, or `-` or `@-` for stdin. `@@TEXT` is a
  * text that begins with an @. A final newline of a file or stdin is removed.
- *
  * @param what is read, for messages about stdin
  */
 export async function readTextValue(
@@ -109,7 +107,6 @@ export function demandText(text: string, name: string): string {
 
 /**
  * The values of arguments. The words of stdin replace `-`.
- *
  * @param what is awaited, for the line that a silent pipe gets
  * @param read makes a value of a word from stdin
  * @throws Failure `usage` if `-` was given twice; as `readStdin`

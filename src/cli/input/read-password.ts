@@ -21,7 +21,6 @@ const maxAttempts = 3
 /**
  * A new password from stdin, a file, or a hidden prompt, where a person types it twice. Of stdin, the
  * first line is read. One final newline of a file is removed.
- *
  * @throws Failure `input_needed` in a non-interactive run, `refused` if it is empty or the two passwords
  *   still do not match
  */

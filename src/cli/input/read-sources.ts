@@ -7,7 +7,6 @@ import { demandOneStdin, readStdin, readTextFile } from './read-input.ts'
 
 /**
  * The texts of settings files in the order of their layers; `-` is stdin.
- *
  * @throws Failure `usage` for none, or for stdin twice; `refused` for what cannot be read
  */
 export async function readSources(

@@ -49,7 +49,6 @@ export function findSealKey({ 'seal-key-file': file }: KeyFlags, context: Contex
 
 /**
  * The key for a plan that is saved; undefined without `--seal`.
- *
  * @throws Failure `refused`; `usage` if the plan would not be sealed although a key was named
  */
 export function sealKeyForSave(flags: SaveFlags, context: Context): SealKey | undefined {

@@ -22,7 +22,6 @@ const paths = settingsKeys.map(({ path }) => path)
  * Reads `KEY=VALUE` words into the patch that names exactly those keys. `KEY=@file` and `KEY=-`
  * take the value from a file or stdin; `KEY=@@text` is a value that begins with an @.
  * `KEY:=JSON` is for undocumented settings, if these are allowed.
- *
  * @throws Failure `usage` for an unknown or repeated key, `refused` for a value of the wrong type
  */
 export async function readAssignments(
@@ -81,7 +80,6 @@ function findSettingsKey(path: string): SettingsKey {
 /**
  * Refuses a misspelled path before a request is sent. A path that resembles no documented setting may be a
  * field that only this service has.
- *
  * @throws Failure `usage`
  */
 export function refuseMisspelledSetting(path: string): void {

@@ -65,7 +65,6 @@ export function readLine(words: readonly string[], ids: readonly string[]): Comm
 /**
  * A line that means `chat send` without its name: its first argument has white space, or follows `--` or `--continue`,
  * after which no command can be.
- *
  * @param known the flags of `chat send`
  * @returns undefined for another line, for a command in quotes, and for what looks like a secret
  */
@@ -196,7 +195,6 @@ function takesSeveral({ type, helpValue }: ReadableFlag): boolean {
 
 /**
  * Whether a word after a flag without an attached value is its value.
- *
  * @param given the flags before the word, with the last value of each
  */
 export function takesValue(

@@ -8,7 +8,6 @@ type Flags = Record<string, Omit<ReadableFlag, 'name'>>
 /**
  * The words as the parser of oclif needs them: with `omittedValue` attached to flags without their optional value,
  * because oclif always takes the next word.
- *
  * @throws Failure `usage` for `--json=true`. oclif takes the part after = for an argument, which would be sent as a
  *   message or looked up as a user.
  */
@@ -50,7 +49,6 @@ interface FlagRules {
  * The words by which a command line would say what the environment says. They go before its own. The line takes
  * precedence: a variable of a value is ignored if the line has its flag, or one that excludes it, or lacks one that it
  * requires. oclif itself asks the environment of the process, and this run may have another.
- *
  * @throws Failure `usage` for an unknown word in the variable of a flag that takes no value
  */
 export function wordsFromEnvironment(

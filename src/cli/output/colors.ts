@@ -32,7 +32,6 @@ export async function loadColors(wanted: boolean): Promise<Colors> {
 /**
  * An address that can be clicked (OSC 8) even where it takes several lines; the address alone where
  * the terminal does not know links.
- *
  * @param url as the URL parser writes it: it has no character that a terminal could act on
  */
 export async function linkTo(url: string, stream: NodeJS.WriteStream, plain: boolean): Promise<string> {

@@ -2,7 +2,6 @@ import { Failure } from '../../contract/failure.ts'
 
 /**
  * The format of a file to write: from the flag `--output`, the file extension, or the default of the user.
- *
  * @param formats by file extension
  * @returns undefined if none of them names one of `formats`
  * @throws Failure `usage` for an unknown file extension. A name without one, such as `messages`, is valid.

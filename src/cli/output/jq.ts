@@ -7,7 +7,6 @@ const compileError = 3
 
 /**
  * Compiles the filter, so that a mistake shows before a request leaves.
- *
  * @throws Failure `usage` with jq's own words
  */
 export async function checkFilter(filter: string): Promise<void> {
@@ -21,7 +20,6 @@ export async function checkFilter(filter: string): Promise<void> {
 
 /**
  * Runs real jq, compiled to WebAssembly and loaded only here; strings come out raw.
- *
  * @throws Failure `invalid_response` with jq's own words when the filter fails on this body
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {

@@ -85,7 +85,6 @@ export class Output {
 
   /**
    * Refuses an undocumented field before a change is sent.
-   *
    * @throws Failure `usage`
    */
   checkFields(view: View): void {
@@ -150,7 +149,6 @@ export class Output {
 
   /**
    * Writes one event of a stream as a line of JSON.
-   *
    * @param isSelected whether `--fields` selects its fields
    */
   async showEvent(event: Record<string, unknown>, isSelected = true): Promise<void> {
@@ -184,7 +182,6 @@ export class Output {
 
   /**
    * Whether a stream is written as text rather than JSON.
-   *
    * @throws Failure `usage` for an output format that a stream cannot have
    */
   streamsText(view: View): boolean {
@@ -225,7 +222,6 @@ export class Output {
 
   /**
    * Writes to stderr what the user needs to know before a prompt, or in addition to the result.
-   *
    * @param isPrompted whether a prompt follows, so that it is shown even with --quiet
    */
   async showAside(view: View, body: unknown, isPrompted: boolean): Promise<void> {

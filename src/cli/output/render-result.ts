@@ -25,7 +25,6 @@ interface Rendering {
 
 /**
  * A result in its output format. `undefined` means a response without a body.
- *
  * @throws Failure for a field that nothing has, or a filter that fails on the body
  */
 export async function renderResult(view: View, body: unknown, rendering: Rendering): Promise<string> {
@@ -63,7 +62,6 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
 
 /**
  * One row, in the formats that are written row by row.
- *
  * @param isFirst whether to write the header of the format before it
  */
 async function renderRow(

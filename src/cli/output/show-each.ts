@@ -33,7 +33,6 @@ const maxFaults = 100
 /**
  * Shows the bodies of many responses: row by row if the output format allows it, otherwise as one list.
  * Failures are reported, and the other bodies are shown.
- *
  * @throws Failure if any request failed, or no ID was given
  */
 export async function showEach(

@@ -28,7 +28,6 @@ export interface Changed {
  * Shows the response to a change, whose body the interface does not show (docs/interface.md, "Endpoints",
  * rule 3). JSON and YAML are that body, with the known ID. Columns show the values that were sent where the body has
  * none.
- *
  * @throws Failure `conflict` after that if the response has other values than those that were sent
  */
 export async function showChanged(

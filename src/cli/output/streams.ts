@@ -57,7 +57,6 @@ export class Streams {
 
   /**
    * Writes and waits until the reader has taken it.
-   *
    * @throws Failure `storage` if it cannot be written, as on a full disk
    */
   async writeData(text: string | Uint8Array): Promise<void> {
@@ -100,7 +99,6 @@ export class Streams {
 
   /**
    * Passes messages to a session, which would otherwise draw over them.
-   *
    * @returns function that sends messages to stderr again
    */
   takeLines(onLine: (text: string) => void): () => void {
@@ -129,7 +127,6 @@ export class Streams {
   /**
    * Follows the host's signal and the errors of stdout. A closed stdout ends the run without a failure;
    * `writeData` throws other errors of stdout.
-   *
    * @returns function that stops watching
    */
   watch(): () => void {

@@ -52,7 +52,6 @@ const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 
 /**
  * Downloads the history to disk, and resumes an earlier run. Messages that are newer than that run are a separate
  * part, which ends where it meets the messages of that run. Then an incomplete part is resumed at its position.
- *
  * @returns false if the position of an earlier run is no longer valid
  */
 export async function collectHistory(options: CollectOptions): Promise<boolean> {

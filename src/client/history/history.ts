@@ -25,7 +25,6 @@ export class History {
   /**
    * Reads page after page, the newest first. The interface does not show the order within a page or what
    * `before` holds; both are detected.
-   *
    * @throws Failure `invalid_response` if the service has more messages and no cursor leads to them
    */
   pages(query: HistoryQuery = {}, options: WalkOptions & Options = {}): AsyncGenerator<HistoryBatch> {

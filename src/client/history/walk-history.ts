@@ -70,13 +70,11 @@ export interface WalkOptions {
   position?: HistoryPosition | undefined
   /**
    * The messages seen; it gets those of this walk.
-   *
    * @internal
    */
   seen?: SeenMessages
   /**
    * The walk's own part of `seen`: messages of a smaller part end it.
-   *
    * @internal
    */
   part?: number
@@ -229,7 +227,6 @@ function isRejectedQuery(error: unknown): error is Failure {
 
 /**
  * Finds the new messages of a page, and adds them to those seen.
- *
  * @param part messages of a smaller part of `seen` end the walk
  * @param from where the walk was; undefined for its first page
  */

@@ -3,7 +3,6 @@ import { withoutTrailing } from '../../contract/notation/text.ts'
 
 /**
  * The URL of a path below a base URL.
- *
  * @throws Failure `refused` for a path that leads outside the base URL
  */
 export function resolvePath(base: URL, path: string, query: Record<string, string> = {}): URL {
@@ -32,7 +31,6 @@ export function checkPath(path: string): void {
 
 /**
  * Inserts percent-encoded identifiers into a path, such as `{id}` of `/v1/users/{id}` (RFC 3986 section 2.1).
- *
  * @throws Failure `refused` for an identifier that would name another resource, or none
  */
 export function expandPath(template: string, params: Record<string, string> = {}): string {

@@ -13,7 +13,6 @@ interface RedirectResponse {
 /**
  * The request that a redirect requires (RFC 9110 section 15.4). Undefined for any other response. Follows
  * 301, 302, and 303 for GET and HEAD, and 307 and 308 for every method.
- *
  * @param earlier number of redirects of this request so far
  * @throws Failure `rejected` for another origin, which must not receive the credential, and for too many
  *   redirects

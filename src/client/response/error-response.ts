@@ -36,7 +36,6 @@ export function storedNothing(details: unknown): boolean {
 
 /**
  * The failure for a response outside 2xx.
- *
  * @param asked milliseconds that the service asked to wait, if that was too long
  */
 export function responseFailure(

@@ -22,7 +22,6 @@ interface SuccessResponse {
 /**
  * Reads a 2xx response of a documented endpoint. A 2xx status confirms the request. If the interface
  * shows no response body, only an explicit error in the body makes it a failure, or a page of another program.
- *
  * @throws Failure `invalid_response` if the interface shows a response body and this one is unusable;
  *   `rejected` if the body reports a failure (`success: false`, or the error body)
  */
@@ -143,7 +142,6 @@ export function readConfirmation(received: SuccessResponse): Confirmation {
 
 /**
  * The response to a raw request.
- *
  * @param failure what its status means; undefined for 2xx
  */
 export function readRawResponse(

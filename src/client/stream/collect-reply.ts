@@ -20,7 +20,6 @@ interface CollectReplyOptions {
  * Reads a streamed reply to its end, and returns the body that the service would have sent without
  * streaming (docs/interface.md, "Send-message request and response"). Also reads the body of a service
  * that does not stream.
- *
  * @throws Failure as `readResponse`, or the reason why the reply is incomplete
  */
 export async function collectReply(

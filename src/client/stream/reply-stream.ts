@@ -35,7 +35,6 @@ export interface StreamSource {
 /**
  * Turns a 2xx response into events, as fast as the caller reads them. The event `end` reports any later
  * failure; only an abort throws, with the reason of the signal.
- *
  * @internal
  */
 export function openReplyStream(source: StreamSource): ReplyStream {

@@ -107,7 +107,6 @@ const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
 
 /**
  * An API key from a pipe or a file on stdin, otherwise from a hidden prompt.
- *
  * @throws Failure `input_needed` if it is empty, `refused` if it is not valid in a header
  */
 async function readKey(context: Context): Promise<ApiKey> {

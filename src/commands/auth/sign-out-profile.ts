@@ -10,7 +10,6 @@ import { revokeOrWarn } from './end-dropped-sign-in.ts'
 
 /**
  * What to sign out of: of a profile, or of all. With an address that was named for this run, at that one alone.
- *
  * @throws Failure `usage` if none is meant, or one that has nothing to sign out of
  */
 export function chooseSignOuts(
@@ -38,7 +37,6 @@ export function chooseSignOuts(
 /**
  * Deletes the credential, also from its profile, and then revokes it, so that it is deleted even if the server does
  * not confirm the revocation.
- *
  * @throws Failure where it could not be deleted from its place, or from its profile
  */
 export async function signOutProfile(context: Context, place: CredentialPlace): Promise<SignedOut> {

@@ -20,7 +20,6 @@ export interface FileLine {
 /**
  * Reads the files of `--file`. All words after `-f` are files, but the message may be the last of them: in
  * quotes, with a space in it.
- *
  * @returns the files, and the message if it is a word of the command line
  * @throws Failure `refused` that names every file that cannot be sent
  */

@@ -12,7 +12,6 @@ type Optional = string | true | undefined
 
 /**
  * The conversation that a session or a message continues.
- *
  * @param needsReply whether the last conversation must have a reply
  * @throws Failure `usage` if there is none
  */

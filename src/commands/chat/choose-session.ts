@@ -13,7 +13,6 @@ import { localTime } from '../../view/format/quantities.ts'
 
 /**
  * Runs work with the list of sessions. No key reads the transcripts again: the index of the search finds words.
- *
  * @param selection as of `listTranscripts`; `owner` is the service and profile (default: all)
  */
 export async function withSessionList<T>(
@@ -85,7 +84,6 @@ async function openIndex(directories: Directories, read: ReadMessages): Promise<
 
 /**
  * Lets the user choose a session of the service and profile in use.
- *
  * @returns the path of its transcript
  * @throws Interruption if the user leaves; Failure `usage` if there is no session, `input_needed`
  */

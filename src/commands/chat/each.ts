@@ -26,7 +26,6 @@ interface EachFlags extends BulkFlags {
 
 /**
  * Sends a message for each row of a file, with a confirmation prompt and progress, and shows the numbers of rows.
- *
  * @throws Failure `incomplete` if rows failed or have an unknown outcome, or else `not_whole` if replies are not whole;
  *   the reason of an early end
  */
@@ -54,7 +53,6 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
 
 /**
  * The message with its variables. Those of a prompt that `--var` does not set are columns, too.
- *
  * @throws Failure `usage` without a variable, or for one with an invalid name; as `readMessage`
  */
 async function readTemplate(context: Context, line: MessageLine): Promise<MessageTemplate> {

@@ -93,7 +93,6 @@ export interface MessageLine extends FileLine {
  * The message of `chat send` or `chat complete`, and its parameters: the files of `--file`, and the text from the
  * argument, stdin, or both. With `--prompt`, they are the input of that prompt, over whose parameters the flags have
  * precedence.
- *
  * @param mayBeEmpty whether the request has other messages; files need a text in any case
  * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `readSystem`, `openPrompt`
  */
@@ -148,7 +147,6 @@ interface OpenPrompt {
 /**
  * Opens the prompt that the flags select. Its model has precedence over a default, but not over `--model`. Without a
  * prompt, the text is the message.
- *
  * @param argument name of the argument, for errors; undefined if the message may be empty
  * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that is
  *   missing or unknown, or if the message is empty
@@ -198,7 +196,6 @@ function readVariables(assignments: readonly string[]): Map<string, string> {
 
 /**
  * The system message that `--system` gives. Undefined without the flag.
- *
  * @throws Failure `refused` if a file or stdin cannot be read or is blank
  */
 export async function readSystem(given: string | undefined, context: Context): Promise<string | undefined> {

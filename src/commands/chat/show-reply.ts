@@ -63,7 +63,6 @@ export class ReplyPrinter {
 
   /**
    * Prints a reply while it arrives.
-   *
    * @param options.asText whether the reply is printed as text, rather than one JSON event per line
    * @returns how the stream ended; the part of a truncated reply that arrived has been printed
    */
@@ -193,7 +192,6 @@ function contextOf(body: unknown): string | undefined {
 /**
  * What turns a reply into the text that stdout gets: rendered Markdown in a terminal, and unchanged text in a
  * pipe.
- *
  * @param isRaw whether a terminal gets plain text too
  * @param isWhole whether the whole reply is known
  */

@@ -16,7 +16,6 @@ interface EndedReply {
 /**
  * Why a reply is not whole, for the exit code. Says on stderr what is only worth a notice: that a reply reached the
  * limit that the user set, or has an unknown finish reason.
- *
  * @returns undefined for a whole reply
  */
 export function checkWhole(context: Context, reply: EndedReply): Failure | undefined {

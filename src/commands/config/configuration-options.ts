@@ -21,7 +21,6 @@ import { adviseSignOut } from '../auth/sign-out-profile.ts'
 
 /**
  * A key of the configuration as it was typed.
- *
  * @throws Failure `usage` naming the nearest key
  */
 export function readConfigurationKey(key: string, { directories, resolvePath }: Context): string {
@@ -49,7 +48,6 @@ export function readConfigurationKey(key: string, { directories, resolvePath }: 
 
 /**
  * The profile in which a key is set or unset; null for a key that belongs to no profile.
- *
  * @throws Failure `usage` for such a key with `--profile`
  */
 export function profileOfKey(key: string, { options: { profile } }: Context): string | null {

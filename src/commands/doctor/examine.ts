@@ -18,7 +18,6 @@ type Look = (doctor: Doctor) => Promise<Examined[]> | Examined[]
 
 /**
  * Runs all checks at the same time. Skips checks that need something that is missing.
- *
  * @returns the findings in the order of the table, and the exit code of the first that failed
  */
 export async function examine(doctor: Doctor): Promise<{ checks: Finding[]; exitCode: number }> {

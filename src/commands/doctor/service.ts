@@ -117,7 +117,6 @@ const howToSet: Partial<Record<NodeJS.Platform, string>> = {
 
 /**
  * RFC 9110 section 6.6.1: Date is when the response was created, to the second.
- *
  * @param date of a response; undefined if there was none
  */
 function examineClock(date: string | undefined, now: number): Examined {

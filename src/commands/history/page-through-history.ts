@@ -38,7 +38,6 @@ const { method: pagedMethod, path: pagedPath } = endpoints.listHistory
 
 /**
  * The query of the one endpoint that has pages.
- *
  * @throws Failure `usage` for another endpoint, or a parameter that it does not have
  */
 export function readPagedQuery({ method, path }: { method: string; path: string }): HistoryQuery {

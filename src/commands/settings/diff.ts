@@ -67,7 +67,6 @@ export default class SettingsDiff extends BaseCommand {
 
 /**
  * Compares wanted settings with the service, saves a plan with `--save`, and shows the differences.
- *
  * @returns the changes
  */
 export async function showComparison(
@@ -101,7 +100,6 @@ const documents = ['json', 'yaml', 'markdown'] as const
 
 /**
  * Shows a saved plan. The service is not contacted.
- *
  * @returns the number of changes
  */
 async function showPlan(

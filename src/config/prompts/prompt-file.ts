@@ -24,7 +24,6 @@ const keys = ['model', 'temperature', 'max_tokens', 'system'] as const
 
 /**
  * Reads the text of a prompt file.
- *
  * @param name of the file, for errors
  * @throws Failure `refused` with the line and column of every fault, or if the file is empty
  */

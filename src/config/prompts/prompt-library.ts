@@ -23,7 +23,6 @@ export class PromptLibrary {
 
   /**
    * The names of all prompts, sorted.
-   *
    * @throws Failure `storage` if the directory cannot be read
    */
   names(): string[] {
@@ -54,7 +53,6 @@ export class PromptLibrary {
 
   /**
    * The text of the file of a prompt.
-   *
    * @throws Failure `not_found` if there is no such prompt, `refused` if its file is not text
    */
   read(name: string): string {
@@ -84,7 +82,6 @@ export class PromptLibrary {
 
   /**
    * Replaces or creates the file of a prompt. The target of a symbolic link is replaced, not the link.
-   *
    * @throws Failure `storage`; the file is unchanged then
    */
   write(name: string, text: string): void {

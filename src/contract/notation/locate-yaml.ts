@@ -55,7 +55,6 @@ export class UnreadableFile extends Error {
 
 /**
  * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
- *
  * @throws UnreadableFile for invalid YAML, a duplicate key, several documents, or a warning of the parser
  */
 export function locateYaml(text: string, bounds: Bounds = fileBounds): Located {

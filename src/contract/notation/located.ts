@@ -47,7 +47,6 @@ export interface FilePosition {
 
 /**
  * Converts offsets of a text to places. Reads the text only as far as the places need, and once for all of them.
- *
  * @param first the line on which the text begins
  */
 export function placesIn(text: string, first = 1): (at: number) => FilePosition {

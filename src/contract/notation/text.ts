@@ -56,7 +56,6 @@ export function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansio
 
 /**
  * The hint for converting a text that is not UTF-8.
- *
  * @param name of a file, or `stdin`
  */
 export function conversionHint(first: Uint8Array, name: string, platform = process.platform): string {
@@ -71,7 +70,6 @@ export function conversionHint(first: Uint8Array, name: string, platform = proce
 /**
  * The encoding of a text by its first bytes: a byte order mark (Unicode 16, section 23.8), or a 0 in every other
  * byte. With a byte order mark it is UTF-16 without a byte order, so that iconv removes the mark.
- *
  * @returns undefined if the bytes do not show it
  */
 export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined {

@@ -128,7 +128,6 @@ export class Assembly {
 
   /**
    * Ends the stream. The last event is `end`.
-   *
    * @param interruption why the stream ended early
    */
   end(interruption?: Interruption): [...StreamEvent[], StreamEnd] {
@@ -276,7 +275,6 @@ export class Assembly {
 
 /**
  * Reads a reply that arrived as one value: a message, or a completion. Its failure is `invalid_response` if it is none.
- *
  * @param choice of a completion (default: the first with a text, or else the first)
  */
 export function readWholeReply(body: unknown, choice?: unknown): WholeReply {

@@ -62,7 +62,6 @@ export function hasPart({ text, reasoning }: Frame): boolean {
 
 /**
  * Reads a JSON value in any of the known shapes.
- *
  * @param choice the one to read, of several (default: the first, which is the only one that clients request)
  */
 export function readFrame(value: unknown, event?: string, choice = firstChoice(value)): Frame {
@@ -128,7 +127,6 @@ export function readFrame(value: unknown, event?: string, choice = firstChoice(v
 
 /**
  * Whether a field `error` contains one. Some servers always send the field.
- *
  * @param isUsable whether a part of a reply is beside it
  */
 function isError(error: unknown, isUsable: boolean): boolean {

@@ -46,7 +46,6 @@ const fields = ['data:', 'event:', 'id:', 'retry:', ':']
 /**
  * The format of a reply by its content type. docs/interface.md, "Endpoints", rule 2, does not show it, and some
  * services declare none, or `text/plain`: then the first line decides.
- *
  * @param beginning the text so far
  * @param ended whether it is the whole text
  * @returns undefined while more is needed

@@ -86,7 +86,6 @@ export interface Limits extends Received {
 
 /**
  * The format of a color is checked in requests, not in responses.
- *
  * @internal
  */
 export const settings = response<ApplicationSettings>(() => ({
@@ -150,7 +149,6 @@ export interface Cors {
 
 /**
  * The descriptions become the JSON Schema's.
- *
  * @internal
  */
 export const apiConfiguration = request<ApiConfiguration>(() => ({

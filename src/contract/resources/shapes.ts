@@ -29,7 +29,6 @@ type Nullish<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<z.ZodMiniNu
 
 /**
  * A request object: every field is optional, unknown fields are errors.
- *
  * @internal
  */
 export function request<T>(
@@ -40,7 +39,6 @@ export function request<T>(
 
 /**
  * A response object: every field may be absent or null, unknown fields are kept.
- *
  * @internal
  */
 export function response<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<FieldsOf<T>>, z.core.$loose> {

@@ -210,7 +210,6 @@ function parseText(text: string): unknown {
 
 /**
  * The number of models of a model server, without a service.
- *
  * @throws Failure `unreachable` if it does not list them; as `findModelServer`; the signal's reason
  */
 export async function countModels(

@@ -69,7 +69,6 @@ export function toChunk({ choices, ...rest }: z.infer<typeof relayed>): RelayedP
 
 /**
  * The models with all their fields.
- *
  * @param secrets see `ModelServer`
  * @throws ApiError `model_server_error` for a body that is not a list of models
  */

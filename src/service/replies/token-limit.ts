@@ -22,7 +22,6 @@ const isAboutSize = (text: string) => limitNames.test(text) && tooLarge.test(tex
 /**
  * Sends a request, with the default limit if it has none. If the model server refuses that as too large, the request is
  * sent again without it: this costs no tokens, and the model can only generate less.
- *
  * @throws ApiError `invalid_request`, not `context_too_long`, if the client's limit exceeds the context; as `send`
  */
 export async function* sendLimited<Part>(

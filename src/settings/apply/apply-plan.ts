@@ -49,7 +49,6 @@ const maxReplans = 5
 /**
  * Compares a settings file with the service, or checks that a saved plan is still current, and applies the
  * differences.
- *
  * @throws as `confirmAndApply`
  */
 export async function applySettings(
@@ -67,7 +66,6 @@ export async function applySettings(
 /**
  * Asks for confirmation of a plan, checks that it is still current, applies it, and verifies that it took effect.
  * From the check on, a lock keeps other chatctl processes of this user from changing the settings of the service.
- *
  * @returns the applied plan; if it has no changes, or in a dry run, nothing was sent
  * @throws Failure `conflict` if a managed key has changed since the plan was made, or did not take effect;
  *   `unknown_outcome` if it may still take effect
@@ -157,7 +155,6 @@ function changedSince(managed: readonly ManagedKey[], current: object, prefix: s
 /**
  * Sends the differences, settings before the API configuration, and reads the settings back after each. The API
  * configuration cannot be read back, so its response decides.
- *
  * @param before the settings as they were read just now
  * @throws Failure as `changeAndVerify`; that of the API configuration
  */

@@ -37,7 +37,6 @@ interface Verified {
 
 /**
  * Changes settings, also those that have the values already.
- *
  * @throws Failure as `changeAndVerify`
  */
 export async function setSettings(run: Run, patch: SettingsPatch): Promise<Verified> {
@@ -60,7 +59,6 @@ async function readBefore(run: Run): Promise<ApplicationSettings | undefined> {
 
 /**
  * Sends a PATCH, and verifies by reading the settings back that every managed key has the wanted value.
- *
  * @throws Failure `conflict` with each key that did not take effect; `unknown_outcome` if it may still take
  *   effect; the failure of the PATCH if it was refused
  */
@@ -96,7 +94,6 @@ function isPending({ method, response, failure }: ChangeOutcome): boolean {
 /**
  * Reads the settings until all managed keys have the wanted values, one has neither these nor the value before, or the
  * last pause has passed.
- *
  * @returns the settings as they were last read
  */
 export async function verifySettings(
@@ -174,7 +171,6 @@ async function warnOfSideEffects(
 /**
  * The failure for keys without the wanted value. Its details are `{keys, status}`; without a response, the status is
  * null.
- *
  * @param check the command that shows the settings
  * @param isUnknown whether the change may still take effect
  */

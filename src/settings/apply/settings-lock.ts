@@ -11,7 +11,6 @@ const maxWait = 120_000
 /**
  * Runs work under a lock on the settings of the service, so that no concurrent chatctl process of this user overwrites
  * a change that it has not seen.
- *
  * @throws Failure `conflict` if another process holds the lock for too long; else the error of the work
  */
 export async function withSettingsLock<T>(

@@ -48,7 +48,6 @@ export interface FileFault extends FilePosition {
 
 /**
  * Reads layers of settings. Keys of later layers override those of earlier ones; lists are replaced as a whole.
- *
  * @throws Failure `refused` with every fault of every layer, or if the layers contain no key
  */
 export function readSettingsFiles(

@@ -37,7 +37,6 @@ export class DocumentFile {
 
   /**
    * Keeps other chatctl processes that lock the file from writing it. Does nothing for a device or a pipe.
-   *
    * @returns ends it
    * @throws Failure `conflict` if another process holds the lock; `storage`
    */

@@ -72,7 +72,6 @@ export class LineLog {
 
   /**
    * Reads an existing file, and truncates an incomplete last line: it was not flushed, so nothing depends on it.
-   *
    * @param onLine called with each line and its offset in bytes
    */
   restore(onLine: (text: string, offset: number) => void): void {

@@ -6,7 +6,6 @@ import { systemFailure } from '../describe-system-error.ts'
 /**
  * Creates a directory with mode 0700, and its missing parents. Does not use Node's `recursive`, which never
  * returns if the system reports ENOENT in an existing directory, as for `HOME=/proc/x`.
- *
  * @throws the system's error if the directory cannot be created
  */
 export function makePrivateDirectory(path: string): void {
@@ -25,7 +24,6 @@ export function makePrivateDirectory(path: string): void {
 
 /**
  * The failure if a directory below the state directory cannot be used.
- *
  * @param content what chatctl stores there, as the rest of `chatctl stores …`
  */
 export function unusableStateDirectory(directory: string, content: string, cause: unknown): Failure {
@@ -49,7 +47,6 @@ export function isOursAlone(directory: string): boolean {
 /**
  * Finds what lets another user than this one and root change or replace a file or a directory. Its parents count too,
  * because a user with write access to a parent can rename it.
- *
  * @param owner another user that may own it
  * @returns undefined on Windows, because the profile directories belong to the user
  * @throws if the path does not exist

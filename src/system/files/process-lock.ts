@@ -10,7 +10,6 @@ import { removeQuietly } from './replace-file.ts'
  * Acquires a lock that the system releases if the process dies: the lock of SQLite on an empty database.
  * Two locks on one path also exclude each other within a process. Releasing the lock removes the file; a
  * file left by a killed process does not block others.
- *
  * @param path of the lock file, in an existing directory. No other code may open this file: when a process
  *   closes it, POSIX drops all locks of the process on it (fcntl(2)).
  * @returns the function that releases the lock; undefined if another process holds it
@@ -42,7 +41,6 @@ export function tryProcessLock(path: string): (() => void) | undefined {
 
 /**
  * Acquires a lock.
- *
  * @returns releases it
  * @throws Failure `conflict` with this message if another process holds it; else as `tryProcessLock`
  */
@@ -62,7 +60,6 @@ interface WaitOptions {
 
 /**
  * Waits until the lock is free and acquires it. Creates its directory.
- *
  * @returns as `tryProcessLock`; undefined if another process held the lock for all of `maxWait`
  * @throws as `tryProcessLock`; the signal's reason
  */
@@ -85,7 +82,6 @@ const maxFileWait = 30_000
 
 /**
  * Runs a read-modify-write of a file under a lock, so that concurrent chatctl processes do not lose changes.
- *
  * @param path of the file; its directory must exist
  * @param change must not wait, because other processes wait for the lock
  * @param maxWait maximum wait for the lock, in ms

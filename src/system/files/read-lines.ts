@@ -4,7 +4,6 @@ const newline = 10
 
 /**
  * Reads a file line by line, without an incomplete last line.
- *
  * @param onLine called with each line and its offset in bytes
  * @returns the size of the complete lines, and of the file, in bytes
  */

@@ -35,7 +35,6 @@ export const openDescriptor = /^\/(dev|proc\/self)\/fd\/\d+$/
 /**
  * Reads a file that a flag or a variable names. It may be a named pipe or a process substitution, `<(…)`.
  * Then this waits for the writer, and a signal ends the process.
- *
  * @throws Failure of `kind` if the file cannot be read, is too large, or is a secret that other users
  *   can change
  */

@@ -10,7 +10,6 @@ export const ifFileTooLarge: Help = { advice: [{ code: 'larger_files' }] }
 
 /**
  * Reads one text file for a message. Never waits for a named pipe or a device.
- *
  * @param at the absolute path
  * @throws Failure `refused` if it cannot be read, is not a regular file, is not text, or is too large
  */
@@ -27,7 +26,6 @@ export function readTextFileAt(name: string, at: string, maxBytes: number): Text
 
 /**
  * Reads files in order, and reports all failures together.
- *
  * @throws Failure `refused` that names every file that cannot be read
  */
 export async function readEach(
@@ -58,7 +56,6 @@ export async function readEach(
 
 /**
  * Decodes UTF-8, without its byte order mark.
- *
  * @param where the bytes are from: a file, or `stdin`
  * @throws Failure `refused` for bytes that are not UTF-8, and for a NUL
  */

@@ -6,7 +6,6 @@ import { describeSystemError } from '../describe-system-error.ts'
 /**
  * Replaces a file atomically, with mode 0600: a reader sees either the old or the new content. A symbolic
  * link at the path is replaced, not followed.
- *
  * @param flush whether the new content must survive a power failure
  * @throws the system's error; the file is unchanged then
  */
@@ -58,7 +57,6 @@ export function hintOfOpenFile(error: unknown, platform = process.platform): str
 /**
  * Renames a file, over another one if there is one. Windows refuses that while another program has the file
  * open, so there it is tried again for a moment.
- *
  * @param pause blocks this thread
  * @throws Failure `storage` if Windows still refuses it; the system's error otherwise
  */
@@ -85,7 +83,6 @@ function blockThread(ms: number): void {
 
 /**
  * Removes the temporary files of killed writers.
- *
  * @param pid process ID of the writer (default: all)
  */
 export function removeLeftovers(path: string, pid?: number): void {

@@ -72,7 +72,6 @@ export function isPlan(text: string, { format }: PlanKind): boolean {
 /**
  * Writes a plan atomically, with mode 0600. It contains the values to send, including those that are hidden on the
  * screen.
- *
  * @param key seals it (default: the plan is not sealed)
  * @throws Failure `refused` if another file than a plan exists at the path; `storage`
  */
@@ -93,7 +92,6 @@ export async function savePlan(path: string, text: string, kind: PlanKind, key?:
 /**
  * Reads a plan. A file whose checksum matches is complete, but anyone may have written it. Of the texts that are
  * shown before the differences, none can look like a sentence of chatctl.
- *
  * @param name of the file
  * @param key of a sealed plan
  * @param timesIn the times in the rest of the plan
@@ -158,7 +156,6 @@ export function misfitOf(
 
 /**
  * Records that a plan was applied, so that it cannot be applied again.
- *
  * @param part that was applied (default: the whole plan)
  * @throws Failure `storage`
  */

@@ -69,7 +69,6 @@ export function sealPlan(plan: string, kind: string, key: SealKey): string {
 
 /**
  * The plan in a sealed one.
- *
  * @param name of the file
  * @throws Failure `refused`: with the code `sealed` without a key, with `wrong_seal_key` for another key, or if any
  *   byte was changed

@@ -12,7 +12,6 @@ const chunkSize = 128 * 1024
 /**
  * The complete lines that contain one of the texts, in their order. The bytes are searched before they are decoded, so
  * that it takes less than 1 ms for each MB. A missing file has no lines.
- *
  * @param start offset of a line
  */
 export function* linesWith(path: string, texts: readonly string[], start = 0): Generator<Line> {

@@ -32,7 +32,6 @@ const lookup: LookupFunction = (host, options, callback) => {
 /**
  * How every connection for HTTP is opened: directly, or through the proxy of its origin.
  * NODE_TLS_REJECT_UNAUTHORIZED has no effect.
- *
  * @param signal closes every connection
  * @throws Failure as `proxyFor`
  */
@@ -79,7 +78,6 @@ export function createConnector(
 
 /**
  * Opens the connections to one origin, which are kept for further requests.
- *
  * @throws Failure as `createConnector`; `refused` if Node.js accepts any certificate
  */
 export function openPool(origin: URL, options: ConnectOptions) {

@@ -99,7 +99,6 @@ export function readFault(error: unknown): NetworkFault {
 
 /**
  * What failed, in one sentence.
- *
  * @param target the server
  * @param isOwn whether the request is that of the user, who may see the address of the proxy and all details
  */

@@ -25,7 +25,6 @@ export const defaultPorts: Readonly<Record<string, string>> = {
 /**
  * The proxy for an address. Loopback addresses have none. As in curl, lower case comes first, and an empty variable
  * is not set. Unlike in curl, HTTPS falls back to the proxy of HTTP.
- *
  * @throws Failure `config` if it is not a valid proxy URL
  */
 export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): ProxyServer | undefined {

@@ -42,7 +42,6 @@ export interface OpenResponse {
   readonly headers: Record<string, string>
   /**
    * The next bytes. Undefined at the regular end.
-   *
    * @throws Interrupted if the body is truncated; the reason of the signal if it is aborted
    */
   read(): Promise<Uint8Array | undefined>
@@ -52,7 +51,6 @@ export interface OpenResponse {
 
 /**
  * Sends one request, and resolves when the head of its response has arrived.
- *
  * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted for a failure of the network or an `Expired` abort; else the reason of the signal
  */
@@ -76,7 +74,6 @@ export interface Network {
 /**
  * Opens the connections to one origin. Loads undici on demand. Uses its `dispatch` instead of `request`, because
  * `request` hides whether the first byte was sent before a failure, and because its abort waits for the connection.
- *
  * @param silence how long, in ms, the server may send nothing. 0 if the caller has timers, which are exact: those of
  *   undici tick twice a second
  * @throws Failure as `openPool`

@@ -74,7 +74,6 @@ class CompletionList {
 
   /**
    * Inserts the only candidate, or the common prefix of several.
-   *
    * @returns the list of several candidates, else whether there was one
    */
   static begin(buffer: TextBuffer, completions: Completions): CompletionList | boolean {

@@ -263,7 +263,6 @@ const maxCharacters = 10_000
 
 /**
  * The label of a long paste. Undefined for a short one.
- *
  * @param text with \n as the line end
  */
 function describePaste(text: string): string | undefined {

@@ -19,7 +19,6 @@ export function findCodeBlocks(markdown: string): string[] {
 
 /**
  * The code of the selected blocks, with an empty line between two blocks.
- *
  * @throws Failure `invalid_response`, with code `no_code_block`
  */
 export function selectCode(markdown: string, selection: CodeSelection): string {

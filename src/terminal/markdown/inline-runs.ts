@@ -9,7 +9,6 @@ const special = /[\\`*_[<&~@]|:\/\/|www\./i
 /**
  * Inline markdown as runs. If the terminal cannot show code or strikethrough, their delimiters stay in
  * the text, because they change its meaning.
- *
  * @param text a whole paragraph, or a part that splits no construct; the time may grow with the square
  *   of its length
  * @param marks styles of the whole text

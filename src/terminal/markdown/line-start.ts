@@ -18,7 +18,6 @@ const listMarker = /^(?:([-+*])|(\d{1,9})[.)])( +|$)/
 /**
  * Reads the containers and the kind of block from the start of a line (CommonMark, sections 3 and 5),
  * as soon as they are certain.
- *
  * @param line the line so far, with tabs expanded
  * @param isWhole whether the line is complete
  * @returns undefined while further characters may change the result

@@ -183,7 +183,6 @@ function widest(lines: readonly CellLine[]): number {
 
 /**
  * Narrows the widest columns until all fit. Narrow columns keep their width.
- *
  * @param natural unwrapped width of each column
  * @param room total width
  * @returns the maximum width of a column

@@ -30,7 +30,6 @@ const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
  * A time in the local time zone, to the minute: `2026-11-21 23:00`.
- *
  * @param value ISO 8601 with a time zone, or seconds since the epoch
  * @returns undefined for any other value
  */

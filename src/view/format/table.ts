@@ -166,7 +166,6 @@ interface TableGrid extends Grid {
 /**
  * A single record has a row for each of its values. A list omits secondary columns, and columns without
  * any value.
- *
  * @param fields the selected paths; undefined for the columns of the view
  */
 function tableGrid(view: View, body: unknown, fields: readonly string[] | undefined): TableGrid {

@@ -22,7 +22,6 @@ export interface View {
   emptyText?: string
   /**
    * The text for a person, if the result is not a table.
-   *
    * @param width columns of the terminal; Infinity if it is not one
    */
   text?(body: unknown, width?: number): string | readonly Span[]

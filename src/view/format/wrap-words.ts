@@ -8,7 +8,6 @@ const betweenCommands = /(?<=: chatctl [^:]+)\. (?=[A-Z][^:"]*: chatctl )/g
  * Breaks lines between words, because a terminal breaks them within words. A word that is longer than a
  * line, and a command with its arguments, is never broken, so that users can copy it. wrap-ansi breaks
  * between words too, but every run would have to load it.
- *
  * @param text without color codes
  * @param indent columns before each continued line
  */

@@ -31,7 +31,6 @@ export interface Login {
 
 /**
  * Asks the service whether it accepts the credential, then stores it and ends what it replaces.
- *
  * @throws Failure of the service, `unauthorized` for one that it does not accept; `declined` or
  *   `input_needed` for another user than before; nothing is stored then, and tokens are revoked
  */
@@ -115,7 +114,6 @@ async function endReplaced(
 /**
  * Asks before a browser sign-in gives a profile to another user, who may
  * have completed it. An API key is the choice of the user who gives it.
- *
  * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
  */
 async function confirmOwner(
@@ -156,7 +154,6 @@ function isSameUser(
 /**
  * Asks the service whether it accepts the credential that a command prints, then stores the command, and ends the
  * earlier sign-in.
- *
  * @throws Failure of the command or the service; nothing is stored then
  */
 export async function finishCommandLogin(

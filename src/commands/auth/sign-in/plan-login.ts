@@ -43,7 +43,6 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
 
 /**
  * Checks before the sign-in that a credential can be stored, and unlocks the keychain.
- *
  * @throws Failure `unauthorized` if it cannot be stored
  */
 export async function checkStorage(
@@ -68,7 +67,6 @@ interface Connection {
 
 /**
  * The selected profile, or a new one that is named after the host.
- *
  * @throws Failure `input_needed` without an address, `usage` for the embedded service or an invalid name
  */
 async function chooseConnection({ options, configuration, prompter }: Context): Promise<Connection> {

@@ -18,7 +18,6 @@ export function demandTerminalForQrCode({ streams, output }: Context): void {
 
 /**
  * Shows where to enter which code, on stderr. With JSON output, it is an event on stdout.
- *
  * @param wait maximum time in ms until the sign-in is complete
  * @param withQrCode whether to draw the address as a QR code
  */

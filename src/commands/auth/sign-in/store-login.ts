@@ -26,7 +26,6 @@ export interface Replaced {
 
 /**
  * Stores a verified credential and the options of the profile.
- *
  * @returns the credential that it replaces
  * @throws Failure if either cannot be stored; then neither is stored
  */
@@ -75,7 +74,6 @@ export async function storeCommand(
 
 /**
  * Stores the options of a sign-in in its profile. The first profile becomes the default.
- *
  * @param id of the profile when the sign-in began. If the name has another ID now, the credential of the sign-in would
  *   belong to another profile.
  * @throws Failure `storage`, `config`, `conflict`
@@ -106,7 +104,6 @@ async function changeProfile(
 /**
  * Deletes the earlier credential of a profile if it is for another address, or in the other storage. Warns if it
  * cannot be deleted.
- *
  * @returns the deleted credential
  */
 export async function deleteFormerCredential(

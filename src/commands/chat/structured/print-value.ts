@@ -12,7 +12,6 @@ const shownFaults = 10
 
 /**
  * Prints a JSON value that fits the schema. For a reply that does not fit, another message names the faults.
- *
  * @param request.attempts maximum number of replies
  * @param request.isStreamed as for `Exchange.send`
  * @param findFault see `checkWhole`

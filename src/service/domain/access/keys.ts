@@ -75,7 +75,6 @@ export async function storeKey(
 
 /**
  * Replaces a key with a new one. Must run inside a transaction that has read it.
- *
  * @param ending the name and end of the old key; undefined revokes it
  */
 export async function replaceKey(

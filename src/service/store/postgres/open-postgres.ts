@@ -125,7 +125,6 @@ async function open(
 /**
  * A pooler invents the process that it names to its clients. If it pools transactions, the server process of an idle
  * session is free for another one.
- *
  * @throws Failure `config`
  */
 async function refuseTransactionPooling(

@@ -100,7 +100,6 @@ export async function restore(directory: string, backup: string, clock: Clock): 
 /**
  * The record of a service in another container names a process that does not exist here. The locks of SQLite have no
  * such limit.
- *
  * @throws Failure `conflict`; `storage` for a file that cannot be opened
  */
 function demandUnused(file: string): void {

@@ -84,7 +84,6 @@ export function openInMemory(): Database {
 /**
  * Creates the file if it is missing. Does not open an existing one: to close it would release the locks of all
  * connections of this process (https://sqlite.org/howtocorrupt.html, section 2.2).
- *
  * @throws if an existing file is not writable, or is a directory
  */
 function requireWritableFile(file: string): void {
