@@ -46,10 +46,7 @@ const serverOptions: ServerOptions = {
   maxHeaderSize: 65_536,
 }
 
-/**
- * Listens for the redirect of the browser.
- * @throws Failure `refused` if none of the ports is available
- */
+/** Listens for the redirect of the browser. @throws Failure `refused` if none of the ports is available */
 export async function listenOnLoopback(options: LoopbackOptions): Promise<LoopbackListener> {
   // Not an import, which would load the module for every renewal of tokens.
   const server = process.getBuiltinModule('node:http').createServer(serverOptions)

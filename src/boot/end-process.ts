@@ -43,10 +43,7 @@ function dieOfInterrupt(): void {
   process.kill(process.pid, 'SIGINT')
 }
 
-/**
- * Calls `cleanup` when the process ends, except by SIGKILL.
- * @returns withdraws it
- */
+/** Calls `cleanup` when the process ends, except by SIGKILL. @returns withdraws it */
 export function onExit(cleanup: (exitCode: number) => void): () => void {
   // A new function, so that the same cleanup can be registered twice.
   const entry = (exitCode: number) => cleanup(exitCode)

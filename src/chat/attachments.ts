@@ -137,10 +137,7 @@ export function expandHome(path: string, { directories }: FileLocation): string 
 
 const noCompletions: Completions = { start: 0, candidates: [] }
 
-/**
- * Completes a path.
- * @param from index of the path in the line
- */
+/** Completes a path. @param from index of the path in the line */
 export async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
   const name = typed.endsWith('/') ? '' : basename(typed)
   const start = from + typed.length - name.length

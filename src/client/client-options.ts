@@ -63,10 +63,7 @@ export interface ClientOptions {
   internal?: InternalOptions
 }
 
-/**
- * Options that only chatctl uses.
- * @internal
- */
+/** Options that only chatctl uses. @internal */
 export interface InternalOptions {
   /** Called before each request, which goes to its handler in this process, and not to the network. */
   openHandler?: (() => Promise<RequestHandler>) | undefined

@@ -66,10 +66,7 @@ export class Client {
     this.users = new Users(this)
   }
 
-  /**
-   * Calls a documented endpoint.
-   * @internal
-   */
+  /** Calls a documented endpoint. @internal */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
     return this.#exchange(request, input.signal, wholeBody, ({ finalResponse }) => {
@@ -79,10 +76,7 @@ export class Client {
     })
   }
 
-  /**
-   * Calls a documented endpoint and reads the response as it arrives.
-   * @internal
-   */
+  /** Calls a documented endpoint and reads the response as it arrives. @internal */
   async stream<N extends EndpointName>(
     name: N,
     input: Input<N> = {},
@@ -94,10 +88,7 @@ export class Client {
     }))
   }
 
-  /**
-   * Sends a message and reads the streamed reply to its end.
-   * @internal
-   */
+  /** Sends a message and reads the streamed reply to its end. @internal */
   async collect(
     input: Input<'sendMessage'>,
     { onEvent = () => {} }: CollectOptions = {},

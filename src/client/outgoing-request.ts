@@ -28,10 +28,7 @@ export interface OutgoingRequest {
   body?: unknown
 }
 
-/**
- * The input of a call to an endpoint.
- * @internal
- */
+/** The input of a call to an endpoint. @internal */
 export interface Input<N extends EndpointName> {
   /** Values for the placeholders in its path. */
   params?: Record<string, string> | undefined
@@ -154,10 +151,7 @@ export interface CollectOptions {
   onEvent?: ((event: StreamEvent) => void) | undefined
 }
 
-/**
- * Calls the endpoints of the contract. Implemented by the client, used by its resources.
- * @internal
- */
+/** Calls the endpoints of the contract. Implemented by the client, used by its resources. @internal */
 export interface EndpointCaller {
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<ApiResponse<ResponseOf<N>>>
   collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<ApiResponse<SendResponse>>

@@ -213,10 +213,7 @@ export function withRenamedProfile(configuration: Configuration, from: string, t
   }
 }
 
-/**
- * The configuration without a profile, and without the keys that name it.
- * @throws Failure `usage`
- */
+/** The configuration without a profile, and without the keys that name it. @throws Failure `usage` */
 export function withoutProfile(configuration: Configuration, name: string): Configuration {
   demandOwnProfile(configuration, name)
   const { profiles = {}, directories, default_profile: standard, ...rest } = configuration

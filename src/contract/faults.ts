@@ -23,10 +23,7 @@ export function checkShape<S extends z.ZodMiniType>(
   return result.success && plain !== value ? { ...result, data: value as z.output<S> } : result
 }
 
-/**
- * Describes a schema's issues. Each unknown key is a separate fault.
- * @internal
- */
+/** Describes a schema's issues. Each unknown key is a separate fault. @internal */
 export function faultsOf(error: z.core.$ZodError): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map(String)

@@ -105,10 +105,7 @@ const filePolicy = (
 ) => html`<meta http-equiv="Content-Security-Policy" content="${new Html(ownContentOnly(style))}">
 <meta name="referrer" content="no-referrer">`
 
-/**
- * The policy of an HTTP response.
- * @param formAction where forms may be sent
- */
+/** The policy of an HTTP response. @param formAction where forms may be sent */
 function contentSecurityPolicy(style: string, formAction = "'none'"): string {
   // A `<meta>` element cannot contain frame-ancestors (CSP level 3, section 3.3).
   return `${ownContentOnly(style, formAction)}; frame-ancestors 'none'`

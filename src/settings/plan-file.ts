@@ -47,10 +47,7 @@ export function readPlanFile(source: SettingsSource, toolVersion: string, key?: 
   return { ...saved, plan: { ...saved.plan, service, ...(serial !== undefined && { serial }) } }
 }
 
-/**
- * @param name of the file
- * @returns why the plan cannot be applied; undefined if it can
- */
+/** @param name of the file @returns why the plan cannot be applied; undefined if it can */
 export function refusalOf(
   { directories, service, clock }: Pick<Run, 'directories' | 'service' | 'clock'>,
   saved: PlanFile,

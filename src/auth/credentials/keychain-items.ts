@@ -57,10 +57,7 @@ export interface KeychainItems {
 /** The content of the account's item if the value is too long for one item. */
 const head = /^chatctl-parts:(\d{1,4}):([0-9a-f-]{36})$/
 
-/**
- * Reads a value that may be split into parts.
- * @throws Error if a part is missing
- */
+/** Reads a value that may be split into parts. @throws Error if a part is missing */
 export async function getLongValue(items: KeychainItems, account: string): Promise<string | null> {
   let value = await items.get(account)
   for (;;) {

@@ -70,9 +70,7 @@ export function serialize(credential: StoredCredential): string {
   return JSON.stringify(credential)
 }
 
-/**
- * @throws Error with a description of the fault, which never quotes the text
- */
+/** @throws Error with a description of the fault, which never quotes the text */
 export function parseStored(text: string): StoredCredential {
   const value = tryParse(text)
   const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}

@@ -164,10 +164,7 @@ async function rememberContext({ conversation, options }: PromptHost): Promise<v
   if (mode === 'context' && contextId !== undefined) await options.rememberContext(contextId)
 }
 
-/**
- * Shows a status if a reply has begun and no more text arrives.
- * @returns stops watching
- */
+/** Shows a status if a reply has begun and no more text arrives. @returns stops watching */
 function showStall({ status, options }: PromptHost, turn: Turn): () => void {
   let length = 0
   let quiet = 0

@@ -114,10 +114,7 @@ export class TranscriptWriter {
   }
 }
 
-/**
- * @returns releases the lock
- * @throws Failure `conflict` if another process holds it; Error of the system
- */
+/** @returns releases the lock @throws Failure `conflict` if another process holds it; Error of the system */
 export function lockTranscript(path: string): () => void {
   const message = `The session ${sessionIdOf(path)} is open in another chatctl process`
   return demandProcessLock(`${path}.lock`, message, { advice: [{ code: 'close_session' }] })

@@ -13,9 +13,7 @@ export interface ShellLine {
 /** Inside double quotes a backslash before any other is literal (POSIX, 2.2.3). */
 const escapable = '$`"\\\n'
 
-/**
- * @param breaks COMP_WORDBREAKS: bash goes on behind the last of these
- */
+/** @param breaks COMP_WORDBREAKS: bash goes on behind the last of these */
 export function readShellLine(line: string, breaks: string): ShellLine {
   const words: string[] = []
   let word = ''

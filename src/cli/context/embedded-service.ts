@@ -26,10 +26,7 @@ export class EmbeddedService {
     this.#base = base
   }
 
-  /**
-   * The model server of the embedded service.
-   * @param flags those of the command, if it has any
-   */
+  /** The model server of the embedded service. @param flags those of the command, if it has any */
   modelServer(flags: ModelServerFlags = { name: '' }): ModelServerChoice {
     const { configuration, env, resolvePath } = this.#base
     const stored =

@@ -26,10 +26,7 @@ interface ParseError extends Error {
   parse?: { output?: { argv?: unknown[] } }
 }
 
-/**
- * Turns oclif's errors about a command line into failures.
- * @returns other errors unchanged
- */
+/** Turns oclif's errors about a command line into failures. @returns other errors unchanged */
 export function usageFailure(error: unknown, { id, flags, takesText }: Usage): unknown {
   if (!isParseError(error)) return error
   const command = `chatctl ${id.replaceAll(':', ' ')}`

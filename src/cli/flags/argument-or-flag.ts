@@ -1,9 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 
-/**
- * A value that may be given as an argument or with a flag.
- * @throws Failure `usage` if both are given
- */
+/** A value that may be given as an argument or with a flag. @throws Failure `usage` if both are given */
 export function argumentOrFlag<N extends string>(
   given: string | undefined,
   flags: Readonly<Record<N, string | undefined>>,

@@ -13,11 +13,7 @@ function parsePair(pair: string, flag: string, pattern = plainPair) {
   return { key, isTyped, value: isTyped ? readTypedValue(key, text, flag) : text }
 }
 
-/**
- * `key=text`, or `key:=json` for any other type.
- * @param flag for errors
- * @throws Failure `usage`
- */
+/** `key=text`, or `key:=json` for any other type. @param flag for errors. @throws Failure `usage` */
 export function parseKeyValues(pairs: readonly string[], flag: string): Record<string, unknown> {
   const fields = pairs.map((pair) => parsePair(pair, flag))
   return fromFields(fields, flag)
@@ -31,10 +27,7 @@ function fromFields(fields: readonly NestedField[], flag: string): Record<string
   return Object.fromEntries(fields.map(({ key, value }) => [key, value]))
 }
 
-/**
- * The value of `KEY:=JSON`.
- * @throws Failure `usage`
- */
+/** The value of `KEY:=JSON`. @throws Failure `usage` */
 export function readTypedValue(key: string, text: string, flag: string): unknown {
   try {
     return parseJson(text)
@@ -46,10 +39,7 @@ export function readTypedValue(key: string, text: string, flag: string): unknown
   }
 }
 
-/**
- * `key=on` or `key=off`, or `key:=json` for any other type.
- * @throws Failure `usage`
- */
+/** `key=on` or `key=off`, or `key:=json` for any other type. @throws Failure `usage` */
 export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
   const fields = pairs.map((pair) => {
     const { key, isTyped, value } = parsePair(pair, flag)

@@ -83,10 +83,7 @@ export class Output {
     return view.text !== undefined && format === undefined && jq === undefined && this.#fields === undefined
   }
 
-  /**
-   * Refuses an undocumented field before a change is sent.
-   * @throws Failure `usage`
-   */
+  /** Refuses an undocumented field before a change is sent. @throws Failure `usage` */
   checkFields(view: View): void {
     const [unknown] = this.#fields ? undocumentedFields(view, this.#fields) : []
     if (unknown !== undefined) throw unknownField(view, unknown)

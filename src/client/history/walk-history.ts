@@ -68,15 +68,9 @@ export interface HistoryBatch {
 export interface WalkOptions {
   /** Continues an earlier walk. */
   position?: HistoryPosition | undefined
-  /**
-   * The messages seen; it gets those of this walk.
-   * @internal
-   */
+  /** The messages seen; it gets those of this walk. @internal */
   seen?: SeenMessages
-  /**
-   * The walk's own part of `seen`: messages of a smaller part end it.
-   * @internal
-   */
+  /** The walk's own part of `seen`: messages of a smaller part end it. @internal */
   part?: number
   /** The order of the pages of this service, if it is known. */
   order?: HistoryOrder | undefined

@@ -14,9 +14,7 @@ export function describeInterruption({ cause }: Interrupted): string {
   return proxy ? `the proxy ${proxy.address} (${proxy.variable}): ${details}` : details
 }
 
-/**
- * The failure for an interrupted request that is not sent again. `truncated` if the response had begun.
- */
+/** The failure for an interrupted request that is not sent again. `truncated` if the response had begun. */
 export function networkFailure({ cause, stage }: Interrupted, request: FailedRequest): Failure {
   const { origin, host, hostname } = new URL(request.url)
   if (cause instanceof Expired) {

@@ -140,10 +140,7 @@ export function readConfirmation(received: SuccessResponse): Confirmation {
   }
 }
 
-/**
- * The response to a raw request.
- * @param failure what its status means; undefined for 2xx
- */
+/** The response to a raw request. @param failure what its status means; undefined for 2xx */
 export function readRawResponse(
   received: FinalResponse,
   failure: Failure | undefined,

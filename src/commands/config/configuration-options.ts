@@ -19,10 +19,7 @@ import { nearest } from '../../contract/nearest-word.ts'
 import { configValueView } from '../../view/config.ts'
 import { adviseSignOut } from '../auth/sign-out-profile.ts'
 
-/**
- * A key of the configuration as it was typed.
- * @throws Failure `usage` naming the nearest key
- */
+/** A key of the configuration as it was typed. @throws Failure `usage` naming the nearest key */
 export function readConfigurationKey(key: string, { directories, resolvePath }: Context): string {
   if (configurationKeys.includes(key) || aliasOf(key) !== undefined) return key
   const directory = directoryOf(key)

@@ -98,10 +98,7 @@ export async function showComparison(
 /** Output formats that describe the plan too, rather than only list its changes. */
 const documents = ['json', 'yaml', 'markdown'] as const
 
-/**
- * Shows a saved plan. The service is not contacted.
- * @returns the number of changes
- */
+/** Shows a saved plan. The service is not contacted. @returns the number of changes */
 async function showPlan(
   source: SettingsSource,
   flags: KeyFlags & { only: Part | undefined },

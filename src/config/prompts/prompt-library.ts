@@ -21,10 +21,7 @@ export class PromptLibrary {
     this.directory = join(config, 'prompts')
   }
 
-  /**
-   * The names of all prompts, sorted.
-   * @throws Failure `storage` if the directory cannot be read
-   */
+  /** The names of all prompts, sorted. @throws Failure `storage` if the directory cannot be read */
   names(): string[] {
     try {
       return readdirSync(this.directory)

@@ -82,10 +82,7 @@ export const longNumber = 'a number must not have more than 1,000 characters'
 /** Maximum characters of a number. Exact arithmetic takes time that is quadratic in them. */
 export const maxNumberLength = 1_000
 
-/**
- * @param source a number as JSON has it (RFC 8259 section 6)
- * @throws SyntaxError if it is too long
- */
+/** @param source a number as JSON has it (RFC 8259 section 6) @throws SyntaxError if it is too long */
 export function numberOf(source: string): number | ExactNumber {
   if (source.length > maxNumberLength) throw new SyntaxError(longNumber)
   const number = Number(source)

@@ -54,10 +54,7 @@ export function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansio
   return { text: result, expanded, faults }
 }
 
-/**
- * The hint for converting a text that is not UTF-8.
- * @param name of a file, or `stdin`
- */
+/** The hint for converting a text that is not UTF-8. @param name of a file, or `stdin` */
 export function conversionHint(first: Uint8Array, name: string, platform = process.platform): string {
   // Without iconv, but in Windows PowerShell `>` writes UTF-16.
   if (platform === 'win32') return 'Save the text as UTF-8, for example in Notepad.'

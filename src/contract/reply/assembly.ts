@@ -126,10 +126,7 @@ export class Assembly {
     return this.#read(units)
   }
 
-  /**
-   * Ends the stream. The last event is `end`.
-   * @param interruption why the stream ended early
-   */
+  /** Ends the stream. The last event is `end`. @param interruption why the stream ended early */
   end(interruption?: Interruption): [...StreamEvent[], StreamEnd] {
     const units: StreamUnit[] = []
     if (this.ended !== 'now') {

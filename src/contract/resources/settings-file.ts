@@ -116,9 +116,7 @@ export function isPathName(name: string): boolean {
 
 type Values = Record<string, unknown>
 
-/**
- * Settings of the service as a settings file: keys that can be set, and below `$unmanaged` all others.
- */
+/** Settings of the service as a settings file: keys that can be set, and below `$unmanaged` all others. */
 export function settingsDocument(settings: ApplicationSettings): SettingsPatch & { $unmanaged?: Values } {
   const { managed, unmanaged } = split(settings, '')
   return { ...managed, ...(unmanaged && { $unmanaged: unmanaged }) }

@@ -84,10 +84,7 @@ export interface Limits extends Received {
   max_requests_per_min?: Maybe<number>
 }
 
-/**
- * The format of a color is checked in requests, not in responses.
- * @internal
- */
+/** The format of a color is checked in requests, not in responses. @internal */
 export const settings = response<ApplicationSettings>(() => ({
   app_name: z.string(),
   theme: response<Theme>(() => ({ ...theme(), primary_color: z.string() })),
@@ -147,10 +144,7 @@ export interface Cors {
   allowed_methods?: string[] | undefined
 }
 
-/**
- * The descriptions become the JSON Schema's.
- * @internal
- */
+/** The descriptions become the JSON Schema's. @internal */
 export const apiConfiguration = request<ApiConfiguration>(() => ({
   version: described(z.string(), 'Version of the API configuration; the service defines its meaning'),
   rate_limiting: request<RateLimiting>(() => ({

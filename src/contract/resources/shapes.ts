@@ -27,20 +27,14 @@ type Fields = Record<string, z.ZodMiniType>
 type Optional<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<F[K]> }
 type Nullish<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<z.ZodMiniNullable<F[K]>> }
 
-/**
- * A request object: every field is optional, unknown fields are errors.
- * @internal
- */
+/** A request object: every field is optional, unknown fields are errors. @internal */
 export function request<T>(
   fields: () => FieldsOf<T>,
 ): z.ZodMiniObject<Optional<FieldsOf<T>>, z.core.$strict> {
   return object(() => mapFields(fields(), z.optional), nothing) as never
 }
 
-/**
- * A response object: every field may be absent or null, unknown fields are kept.
- * @internal
- */
+/** A response object: every field may be absent or null, unknown fields are kept. @internal */
 export function response<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<FieldsOf<T>>, z.core.$loose> {
   return object(() => mapFields(fields(), z.nullish), anything) as never
 }

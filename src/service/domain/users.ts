@@ -159,10 +159,7 @@ const selectUser = prepareQuery((db, { id }: { id: string }) =>
     .where('users.id', '=', id),
 )
 
-/**
- * Reads a user and locks them until the transaction ends.
- * @throws ApiError `user_not_found`
- */
+/** Reads a user and locks them until the transaction ends. @throws ApiError `user_not_found` */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
   return requireRow(await selectUserToWrite(transaction, { id }), id)
 }

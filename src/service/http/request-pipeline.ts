@@ -102,10 +102,7 @@ export class RequestPipeline {
     }
   }
 
-  /**
-   * The first step for a request of any path.
-   * @returns the response to a CORS preflight, as `applyCors`
-   */
+  /** The first step for a request of any path. @returns the response to a CORS preflight, as `applyCors` */
   begin(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse | undefined> | undefined {
     headers['x-request-id'] = request.id
     return applyCors(this.#resources.settingsCache, request, headers)

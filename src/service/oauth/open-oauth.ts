@@ -199,9 +199,7 @@ const wordsOf = (error: string, description: string | undefined) =>
     ? `The request was rejected: ${error}.`
     : `The request was rejected: ${description} (${error}).`
 
-/**
- * A secret that all processes of one database share: 256 random bits. The first process creates it.
- */
+/** A secret that all processes of one database share: 256 random bits. The first process creates it. */
 async function sharedSecret(db: Database, name: string, clock: Clock): Promise<string> {
   await db
     .insertInto('service_secrets')

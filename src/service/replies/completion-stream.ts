@@ -31,11 +31,7 @@ const openAssembly = (
     ...(onValue && { onValue }),
   })
 
-/**
- * The parts of an OpenAI stream.
- * @param secrets see `ModelServer`
- * @throws as `readParts`
- */
+/** The parts of an OpenAI stream. @param secrets see `ModelServer`. @throws as `readParts` */
 export async function* readReply(
   body: ResponseBody,
   asked: string,

@@ -136,10 +136,7 @@ function readRetryAfter(header: string | undefined, clock: Clock): number | unde
 /** Maximum length of a model server's message in an error response, in characters. */
 const maxMessageLength = 1000
 
-/**
- * The message of a model server's error, in any of the known shapes.
- * @param secrets see `ModelServer`
- */
+/** The message of a model server's error, in any of the known shapes. @param secrets see `ModelServer` */
 export function messageInBody(body: unknown, secrets: readonly string[]): string | undefined {
   const { message } = readErrorContent(body)
   return message === undefined ? undefined : redact(message, secrets)

@@ -12,9 +12,7 @@ export interface ReplySource {
    * @throws ApiError `model_not_found` for an empty list; as `listModels`
    */
   defaultModel(signal: AbortSignal): Promise<string>
-  /**
-   * @throws ApiError `model_not_found`, `context_too_long`; as `listModels`
-   */
+  /** @throws ApiError `model_not_found`, `context_too_long`; as `listModels` */
   complete(modelRequest: ModelRequest, signal: AbortSignal): Promise<CompletionResult>
   /**
    * Yields the reply in parts as they arrive. The last part is a `finish`; a truncated reply throws

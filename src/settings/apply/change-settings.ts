@@ -35,10 +35,7 @@ interface Verified {
   response: ApiResponse<unknown> | undefined
 }
 
-/**
- * Changes settings, also those that have the values already.
- * @throws Failure as `changeAndVerify`
- */
+/** Changes settings, also those that have the values already. @throws Failure as `changeAndVerify` */
 export async function setSettings(run: Run, patch: SettingsPatch): Promise<Verified> {
   return withSettingsLock(run, async () => {
     const before = await readBefore(run)

@@ -17,10 +17,7 @@ export class DocumentFile {
   readonly #mode: number
   #handle: FileHandle | undefined
 
-  /**
-   * @param mode of the new file
-   * @throws Failure `storage` if the file is known to be not writable
-   */
+  /** @param mode of the new file @throws Failure `storage` if the file is known to be not writable */
   constructor(path: string, { mode = 0o600 }: { mode?: number | undefined } = {}) {
     this.path = path
     this.#mode = mode

@@ -81,10 +81,7 @@ function blockThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-/**
- * Removes the temporary files of killed writers.
- * @param pid process ID of the writer (default: all)
- */
+/** Removes the temporary files of killed writers. @param pid process ID of the writer (default: all) */
 export function removeLeftovers(path: string, pid?: number): void {
   const start = `.${basename(path)}.`
   for (const name of readdirSync(dirname(path))) {

@@ -261,10 +261,7 @@ export class TextBuffer {
 const maxLines = 10
 const maxCharacters = 10_000
 
-/**
- * The label of a long paste. Undefined for a short one.
- * @param text with \n as the line end
- */
+/** The label of a long paste. Undefined for a short one. @param text with \n as the line end */
 function describePaste(text: string): string | undefined {
   const ends = text.split('\n').length - 1
   const lines = text.endsWith('\n') ? ends : ends + 1

@@ -120,10 +120,7 @@ export class Blocks {
     }
   }
 
-  /**
-   * @param line the whole line, with its containers
-   * @returns whether it belongs to a block of fenced code
-   */
+  /** @param line the whole line, with its containers @returns whether it belongs to a block of fenced code */
   readCode(line: string): boolean {
     if (!this.#fence) return false
     const { containers } = this.output

@@ -63,9 +63,7 @@ export const adminId = 'usr_admin'
 export const userPermissions = (id: string, role: string, assigned: readonly string[]): string[] =>
   id === adminId ? [...rolePermissions.admin] : effectivePermissions(role, assigned)
 
-/**
- * Whether granted permissions cover a permission, or everything that a pattern such as `read:*` covers.
- */
+/** Whether granted permissions cover a permission, or everything that a pattern such as `read:*` covers. */
 export function covers(granted: readonly string[], wanted: string): boolean {
   const [action, resource] = wanted.split(':')
   return granted.some((grant) => {

@@ -56,10 +56,7 @@ ${content}`,
   })
 }
 
-/**
- * A page with an error and what to do about it.
- * @param retryAfter seconds
- */
+/** A page with an error and what to do about it. @param retryAfter seconds */
 export function errorPage(status: number, title: string, sentence: string, retryAfter?: number): HtmlPage {
   return renderOAuthPage(title, html`<p role="alert">${sentence}</p>`, { status, notice: { retryAfter } })
 }

@@ -54,10 +54,7 @@ export function migrateSqlite(
   }
 }
 
-/**
- * The number of the newest migration that ran; 0 for an empty database.
- * @throws as `migrateSqlite`
- */
+/** The number of the newest migration that ran; 0 for an empty database. @throws as `migrateSqlite` */
 export function schemaVersion(
   database: DatabaseSync,
   file: string,
