@@ -8,7 +8,6 @@ import { Failure, type FailureKind } from '../contract/failure.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
 import { createTransport, type Transport, type TransportOptions, through } from './transport.ts'
 
-/** The endpoints and properties of an authorization server. */
 export interface AuthorizationServer {
   /** Compared with the `iss` parameter (RFC 9207). */
   issuer: string

@@ -46,7 +46,6 @@ export function renderNothing(status: 404 | 405): HtmlPage {
   return { status, headers: { ...privateHeaders, ...closing, ...allow, 'content-length': '0' }, body: '' }
 }
 
-/** Redirects the browser and sets a cookie. */
 export function renderRedirect(location: string, cookie: string): HtmlPage {
   const headers = {
     ...privateHeaders,

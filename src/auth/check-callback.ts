@@ -15,7 +15,6 @@ export interface CallbackExpectation {
   cookie?: string | undefined
 }
 
-/** A request to the listener. */
 export interface CallbackRequest {
   method: string
   host: string | undefined

@@ -21,7 +21,6 @@ export interface CommandSet {
   loadCommand(id: string): Command.Class
 }
 
-/** Commands that need the declarations of all commands. */
 export const commandsThatNeedAll = ['commands', 'complete']
 
 /**

@@ -87,7 +87,6 @@ export class Conversation {
     if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
   }
 
-  /** Replaces the text of the last reply. */
   replaceLastReply(text: string): void {
     this.usage = undefined
     if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()

@@ -134,7 +134,6 @@ export class Exchange {
     return { end, hasReasoning: this.#turn?.hasReasoning === true, maxTokens, isKept }
   }
 
-  /** The text of the last reply. */
   get reply(): string {
     return this.#turn?.text ?? ''
   }

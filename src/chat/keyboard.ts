@@ -7,7 +7,6 @@ import type { Status } from '../terminal/screen/status.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import type { SessionOutput } from './session-output.ts'
 
-/** The parts of a session that the keyboard uses. */
 export interface KeyboardHost {
   readonly options: SessionOptions
   readonly style: SessionStyle

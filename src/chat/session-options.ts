@@ -12,7 +12,6 @@ import type { Terminal } from '../terminal/screen/screen.ts'
 import type { ProfileNameOf, TranscriptSummary } from './transcript/transcript.ts'
 import type { TranscriptWriter } from './transcript/transcript-writer.ts'
 
-/** The conversation that a session starts with. */
 export type ConversationStart =
   | { kind: 'new'; path?: undefined; writer?: undefined }
   /** Resumes a session of this machine. A `writer` holds the lock of its transcript. */
@@ -52,7 +51,6 @@ export interface SessionOptions {
   /** Whether the command line names the model. */
   isModelExplicit: boolean
   connect(observe: ClientOptions['observe']): Promise<Client>
-  /** Display name of the service. */
   serviceName: string
   /** The service and profile that the conversations belong to. */
   owner: ContextOwner

@@ -13,7 +13,6 @@ interface SessionOutputOptions {
   style: SessionStyle
   /** Omit notes. */
   isQuiet: boolean
-  /** Makes the writer of one reply. */
   createWriter(): ReplyWriter
   describeFailure: SessionOptions['describeFailure']
 }
@@ -63,7 +62,6 @@ export class SessionOutput {
     if (files.length > 0) this.show(`[with ${describeFiles(files)}]`)
   }
 
-  /** Shows a complete reply. */
   showReply(text: string): void {
     const { screen, createWriter } = this.#options
     const writer = createWriter()

@@ -41,7 +41,6 @@ export class Session implements KeyboardHost {
   unsent: UnsentPrompt | undefined
   /** The last reply, if it is incomplete. */
   partialReply: PartialReply | undefined
-  /** Whether the next prompt replaces the last one. */
   replacesLastPrompt = false
   /** Whether the reasoning of the model is shown before its reply. */
   showsReasoning = false
@@ -94,7 +93,6 @@ export class Session implements KeyboardHost {
     this.replacesLastPrompt = false
   }
 
-  /** Creates the writer of one reply. */
   createWriter(isWhole = false): ReplyWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
@@ -110,7 +108,6 @@ export class Session implements KeyboardHost {
     })
   }
 
-  /** Creates the writer of the reasoning before a reply. */
   createReasoningWriter(): ReplyWriter {
     if (!this.showsReasoning) return silentWriter
     return this.options.isPlain ? new PlainReasoningWriter() : new ReasoningWriter(this.screen, this.style)

@@ -42,7 +42,6 @@ type Values = Record<string, unknown>
  */
 export abstract class BaseCommand extends Command {
   static override baseFlags = sharedFlags
-  /** The requests that it makes. */
   static requests: Requests
   /** `--fields` selects from its columns. Undefined if the command prints a document or one value. */
   static view: View | undefined

@@ -53,7 +53,6 @@ export function endCommand(processIds: readonly number[], platform = process.pla
   return `taskkill /F ${processIds.map((pid) => `/PID ${pid}`).join(' ')}`
 }
 
-/** The command that runs. */
 interface RunningCommand {
   id?: string | undefined
   /** The words after its name. */

@@ -6,7 +6,6 @@ import { Expired, type HttpRequest, type OpenResponse, type Transport } from '..
 /** Maximum number of bytes that are read of an error response that is not shown. */
 const maxErrorBytes = 64 * 1024
 
-/** The response to one attempt. */
 export interface AttemptResponse {
   status: number
   statusText: string

@@ -29,7 +29,6 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   return <T>(value: T) => clean(value) as T
 }
 
-/** The redactor of a request. */
 export function redactorOfRequest(credential: string | undefined, body: unknown): Redact {
   return redactorOf(credential, ...secretsOf(body))
 }

@@ -3,7 +3,6 @@ import type { Configuration } from './configuration-file.ts'
 import { unreadable } from './option-values.ts'
 import type { Source } from './resolve-options.ts'
 
-/** The values of one source. */
 interface ModelServerValues {
   modelServer?: string | undefined
   keyFile?: string | undefined

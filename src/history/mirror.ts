@@ -252,7 +252,6 @@ export function ownerOf({ profile, baseUrl }: ContextOwner): MirrorOwner {
   return { profile: profile ?? null, baseUrl: baseUrl ?? null }
 }
 
-/** The file of a mirror. */
 export function mirrorPath(directory: string, { profile, baseUrl }: MirrorOwner): string {
   return join(directory, `${digestOf([JSON.stringify([profile, baseUrl])])}.db`)
 }

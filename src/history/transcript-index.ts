@@ -13,7 +13,6 @@ import {
 import { type MirrorOwner, mirrorsDirectory } from './mirror.ts'
 import type { SearchQuery } from './search-query.ts'
 
-/** A transcript on disk. */
 export interface TranscriptFile {
   id: string
   path: string

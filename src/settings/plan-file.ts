@@ -14,13 +14,11 @@ import type { SealKey } from '../system/files/sealed-plan.ts'
 import { allowUnknownKeys, type SettingsSource } from './file/read-settings-files.ts'
 import { type Part, type Plan, partOfPlan, parts, undocumentedIn } from './plan.ts'
 
-/** A saved plan. */
 export interface PlanFile extends PlanHeader {
   serial?: string
   plan: Plan
 }
 
-/** How a plan is used. */
 export interface PlanUse {
   toolVersion: string
   /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
@@ -31,7 +29,6 @@ export interface PlanUse {
 
 export const settingsPlan: PlanKind = { format: 'chatctl-plan', newPlan: { code: 'save_new_plan' } }
 
-/** The text of a plan file. */
 export function composePlanFile(plan: Plan, tool: string, clock: Clock, validFor?: number): string {
   const { service, serial, ...parts } = plan
   const header = newHeader({ tool, service, serial }, clock, validFor)

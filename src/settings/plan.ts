@@ -101,7 +101,6 @@ function managedKeys(
   })
 }
 
-/** The paths of the undocumented settings. */
 export function undocumentedIn({ settings }: Plan): string[] {
   return settings.map(({ path }) => path).filter(isUndocumentedKey)
 }
@@ -144,7 +143,6 @@ function wantedOf(managed: readonly ManagedKey[]): object {
   return nest(managed.map(({ path, to }) => [path, to]))
 }
 
-/** The wanted values of a plan as a settings file. */
 export function settingsFileOf({ settings, api }: Plan): SettingsFile {
   return {
     settings: wantedOf(settings) as SettingsPatch,
@@ -152,7 +150,6 @@ export function settingsFileOf({ settings, api }: Plan): SettingsFile {
   }
 }
 
-/** A plan with only the settings that differ. */
 export function changedPlan(plan: Plan): Plan {
   return { ...plan, settings: plan.settings.filter(isChange) }
 }
@@ -199,7 +196,6 @@ export function compareSent(
   return { changes, left: left.map((path) => `api.${path}`) }
 }
 
-/** A part of a settings file. */
 export const parts = ['settings', 'api'] as const
 export type Part = (typeof parts)[number]
 

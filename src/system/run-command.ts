@@ -3,7 +3,6 @@ import { win32 } from 'node:path'
 import { type Clock, describeDuration } from './clock.ts'
 import { describeSystemError } from './describe-system-error.ts'
 
-/** A program and its arguments. */
 export type Command = readonly [program: string, ...words: string[]]
 
 export interface CommandOptions {

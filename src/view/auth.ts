@@ -21,12 +21,10 @@ export const loginView: View = {
 /** Tokens after a renewal. */
 export const refreshView = pairsView('profile base_url expires_at:time scope', { omitsEmpty: true })
 
-/** A profile and its credential. */
 export const signInsView = listView(`
   profile origin kind storage expires_at:time default:boolean directories:strings:hidden
 `)
 
-/** Profiles that were signed out. */
 export const logoutView = listView('profile origin signed_out:boolean revoked:boolean', {
   isForTerminal: true,
   text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),

@@ -1,6 +1,5 @@
 import { listView, type View } from './format/view.ts'
 
-/** Commands, and what a program needs to run them. */
 export const commandsView: View = {
   ...listView(`
     name:whole effect summary description:hidden usage:strings:hidden arguments:objects:hidden

@@ -89,18 +89,15 @@ export const chatSessionsView = listView(`
 
 export const promptsView = listView('name:whole description model variables:hidden:strings path:hidden')
 
-/** The file of a prompt. */
 export const promptFileView = pairsView(
   'name path model temperature:number max_tokens:integer variables:strings text',
   { text: (body) => textOf(valueAt(body, 'text')) },
 )
 
-/** A prompt that was stored. */
 export const promptSetView = recordsView('name replaced:boolean path', {
   isForTerminal: true,
   text: (body) =>
     `${valueAt(body, 'replaced') === true ? 'Replaced' : 'Created'} prompt "${textOf(valueAt(body, 'name'))}".`,
 })
 
-/** Prompts that were deleted. */
 export const promptsDeletedView = listView('name path:secondary')

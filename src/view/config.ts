@@ -4,7 +4,6 @@ import { listView, recordsView, type View } from './format/view.ts'
 /** Used by `config set` and `config unset`. */
 export const configValueView = recordsView('profile key value:any')
 
-/** The default profile. */
 export const defaultProfileView: View = {
   ...configValueView,
   isForTerminal: true,

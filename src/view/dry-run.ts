@@ -3,7 +3,6 @@ import { showControls } from '../terminal/strip-controls.ts'
 import { groupDigits } from './format/quantities.ts'
 import { recordsView, type View } from './format/view.ts'
 
-/** A request of a dry run, or a list of them. */
 export const dryRunRequestView = recordsView('method url body:open', {
   json: { either: 'columns' },
   text: describeRequests,

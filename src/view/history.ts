@@ -18,7 +18,6 @@ export const foundMessagesView = listView(`
   time:time role context_id session_id:whole message_id source snippet
 `)
 
-/** Finds the ranges of a snippet that match. */
 type FindMatches = (snippet: string) => readonly { start: number; end: number }[]
 
 /**

@@ -24,7 +24,6 @@ export const newKeyView = recordsView(`
   id:whole name tier limit:integer key:whole ${keyRights} created_at:time:hidden
 `)
 
-/** A new key, and the one that it replaces. */
 export const rotatedKeyView: View = {
   ...newKeyView,
   columns: [
@@ -54,7 +53,6 @@ export const userDetailsView = pairsView(`
   sign_in_sessions:integer conversations:integer messages:integer audit_subject
 `)
 
-/** Everything that is known of a user. */
 export const userExportView: View = {
   ...documentView,
   json: 'columns',
@@ -64,7 +62,6 @@ export const userExportView: View = {
   ),
 }
 
-/** The steps of `service users offboard`. */
 export const offboardView = listView('step credentials:integer services:strings file audit_subject')
 
 /** A user in a question: `ada@example.com (3 API keys, 0 trusts, 1 conversation)`. */
@@ -94,7 +91,6 @@ export const serviceUrlView = recordsView('url public_url pid:integer admin_url'
   text: (body) => String(valueAt(body, 'url')),
 })
 
-/** Entries of the audit log. */
 export const auditView: View = {
   ...listView(`
     at:time actor action target:whole change key_id:secondary request_id:secondary before:open:hidden

@@ -20,7 +20,6 @@ export interface PrintedChange {
   drifted?: true
 }
 
-/** Context of a comparison. */
 export interface Comparison {
   /** Number of keys in the files. */
   managed: number

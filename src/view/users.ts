@@ -13,13 +13,10 @@ export const newUserView: View = {
   columns: [...userView.columns, { path: 'generated_password' }],
 }
 
-/** Users that were added to a state file. */
 export const adoptedUsersView = listView('email id:whole status previous:secondary')
 
-/** Users that were removed from a state file. */
 export const forgottenUsersView = listView('email id:whole')
 
-/** The differences of two state files. */
 export const mergedUsersView = listView('email id:whole status other:any', { emptyText: 'No differences.' })
 
 export const permissionsView = recordsView('id:whole role permissions:strings')

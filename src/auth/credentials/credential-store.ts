@@ -33,7 +33,6 @@ export interface CredentialStore {
   delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean>
 }
 
-/** The service attribute of all credentials of an origin. */
 export function serviceAttributeOf({ origin }: CredentialOwner): string {
   return `chatctl:${origin}`
 }

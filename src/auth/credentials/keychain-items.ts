@@ -111,7 +111,6 @@ function split(value: string, limit: number): string[] {
   return Array.from({ length: count }, (_, index) => value.slice(index * limit, (index + 1) * limit))
 }
 
-/** The accounts of the parts in a heading. */
 function partsOf(account: string, heading: string): string[] | undefined {
   const match = head.exec(heading)
   if (!match) return undefined

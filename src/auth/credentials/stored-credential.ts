@@ -40,7 +40,6 @@ function createSchema() {
 
 export type StoredCredential = z.infer<ReturnType<typeof createSchema>>
 
-/** A stored API key. */
 export type ApiKey = Extract<StoredCredential, { kind: 'api_key' }>
 
 /**

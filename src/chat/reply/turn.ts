@@ -30,7 +30,6 @@ export class Turn {
     firstMs: undefined,
     totalMs: 0,
   }
-  /** The text of the reply so far. */
   text = ''
   /** Whether a part of the reply has arrived, or anything else about it. */
   hasBegun = false

@@ -270,7 +270,6 @@ export interface ResumeHost extends Pick<ConversationHost, 'conversation' | 'cli
 export interface OpenedConversation {
   conversation: Conversation
   writer: TranscriptWriter
-  /** Number of turns in the transcript. */
   turns: number
   /** The last reply, if it is incomplete. */
   partialReply?: PartialReply | undefined

@@ -8,7 +8,6 @@ import { sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { copyText, saveText } from './copy-and-save.ts'
 
-/** Commands for the last prompt and its reply. */
 export const replyCommands: readonly SlashCommand[] = [
   {
     name: 'retry',

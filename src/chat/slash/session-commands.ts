@@ -9,7 +9,6 @@ import { renderTranscript, type TranscriptFormat } from '../transcript/render-tr
 import { cleanName, nameOf, type Transcript } from '../transcript/transcript.ts'
 import { saveText } from './copy-and-save.ts'
 
-/** Commands for the session itself. */
 export const sessionCommands: readonly SlashCommand[] = [
   {
     name: 'name',

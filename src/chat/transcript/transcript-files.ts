@@ -20,7 +20,6 @@ export function makeSessionId(now: Date): string {
   return `s${date}-${time}-${Array.from({ length: 4 }, letter).join('')}`
 }
 
-/** The ID of the session whose transcript is at a path. */
 export function sessionIdOf(path: string): string {
   return basename(path, extension)
 }

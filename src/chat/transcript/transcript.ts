@@ -71,7 +71,6 @@ export function describeProfile(id: string, nameOf: ProfileNameOf): string {
   return `profile ${nameOf(id) ?? `${id} (removed)`}`
 }
 
-/** The content of a transcript. */
 export interface Transcript {
   id: string
   /** When it began and when it was last written, ISO 8601. Empty if unknown. */

@@ -25,7 +25,6 @@ interface ModelList {
   credential?: string | undefined
 }
 
-/** Requests the IDs of the models in a list. */
 export type AskForModels = (list: ModelList) => Promise<readonly string[]>
 
 /** How long a cached list is used, in ms. */

@@ -59,7 +59,6 @@ interface KnownSession {
   title?: string | undefined
 }
 
-/** A completion of the word at the cursor. */
 export interface Candidate {
   /** The whole word. */
   value: string

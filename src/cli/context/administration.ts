@@ -10,7 +10,6 @@ import { resolvePath } from '../host.ts'
 import type { BaseContext } from './base-context.ts'
 import { refuseOtherService } from './target.ts'
 
-/** Values of `--data` and `--database`. */
 export interface DatabaseFlags {
   data?: string | undefined
   database?: string | undefined

@@ -16,7 +16,6 @@ import { refuseIfReadOnly, type Target } from './target.ts'
 
 type Transport = TransportOptions & { signal: AbortSignal }
 
-/** The credentials of a run, and of the profiles. */
 export class Credentials {
   /** Where the credentials of the profiles are stored. */
   readonly stores: CredentialStores

@@ -1,6 +1,5 @@
 import type { EndpointName } from '../../contract/endpoints.ts'
 
-/** The permissions that the embedded service requires for requests. */
 export async function permissionsFor(calls: readonly EndpointName[]): Promise<string[]> {
   const { requiredPermissions } = await import('../../service/domain/access/permissions.ts')
   return [...new Set(calls.map((name) => requiredPermissions[name]))]

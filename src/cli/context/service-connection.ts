@@ -40,7 +40,6 @@ interface Parts {
   demandOwnDatabase(): Promise<unknown>
 }
 
-/** The connection of a run to the service that it has selected. */
 export class ServiceConnection {
   readonly credentials: Credentials
   /** Options of requests to an authorization server. */

@@ -56,7 +56,6 @@ export class CredentialStores {
     return places
   }
 
-  /** Where the credential of a profile is stored. */
   storedPlaceOf(profile: string): (CredentialPlace & { storage: Storage }) | undefined {
     const { credential } = this.#profile(profile)
     return credential && { profile, baseUrl: credential.origin, storage: credential.storage }

@@ -9,7 +9,6 @@ import { sentences } from './hints.ts'
 export interface Usage {
   /** ID of the command, such as `settings:get`. */
   id: string
-  /** The names of its flags. */
   flags: readonly string[]
   /** Whether its one argument is a text, which users may type without quotes. */
   takesText: boolean

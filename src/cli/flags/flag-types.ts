@@ -26,7 +26,6 @@ const parseText = async (input: string) => {
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({ parse: parseText })
 
-/** A text flag that may be repeated. */
 export const textListFlag = Flags.custom<string>({
   parse: parseText,
   multiple: true,

@@ -88,7 +88,6 @@ export const replyTimeoutFlag = {
   summary: `Timeout until the reply begins (default: ${replyTimeout / 60_000}m)`,
 }
 
-/** Which conversations a command uses. */
 export const storedFlags = {
   local: Flags.boolean({
     exclusive: ['stored'],
@@ -136,7 +135,6 @@ export const yesFlag = Flags.boolean({
   summary: 'Skip the confirmation prompt (required when stdin is not a terminal)',
 })
 
-/** The metadata of a user. */
 export const metadataFlag = textListFlag({
   helpValue: 'KEY=TEXT',
   summary: 'Metadata as text; KEY:=JSON for a number or other JSON',

@@ -7,7 +7,6 @@ import { sentences } from '../errors/hints.ts'
 import { reportError } from '../errors/render-error.ts'
 import { savePrivateFile } from './private-files.ts'
 
-/** A document to edit. */
 export interface Editing<T> {
   fileName: string
   /** Shell command of the editor. */

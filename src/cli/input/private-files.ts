@@ -44,7 +44,6 @@ export function savePrivateFile(
   throw trouble
 }
 
-/** What a generated password is for. */
 interface PasswordUse {
   email: string | undefined
   /** The base URL; undefined for the embedded service. */

@@ -53,7 +53,6 @@ function firstLine(text: string): string {
   })
 }
 
-/** The flags that replace the prompt for a new password. */
 export const newPasswordFlags = {
   'password-stdin': Flags.boolean({
     summary: 'Read the password from stdin',

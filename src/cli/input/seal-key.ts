@@ -14,7 +14,6 @@ export const sealKeyFlag = {
   }),
 }
 
-/** The flags of commands that save a plan. */
 export const planFlags = {
   seal: Flags.boolean({ dependsOn: ['save'], summary: 'Encrypt the plan' }),
   ...sealKeyFlag,

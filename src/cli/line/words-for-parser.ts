@@ -70,7 +70,6 @@ export function wordsFromEnvironment(
   })
 }
 
-/** The same flags without their variables. */
 export function withoutVariables<F extends object>(flags: F): F {
   const entries = Object.entries(flags).map(([name, flag]) => [name, { ...flag, env: undefined }])
   return Object.fromEntries(entries) as F

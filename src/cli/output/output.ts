@@ -156,7 +156,6 @@ export class Output {
     )
   }
 
-  /** Writes bytes unchanged. */
   async showBytes(bytes: Uint8Array): Promise<void> {
     if (this.streams.isShown) await this.#write(new TextDecoder().decode(bytes))
     else await this.streams.writeData(bytes)

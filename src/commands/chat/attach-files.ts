@@ -6,7 +6,6 @@ import { Failure } from '../../contract/failure.ts'
 import type { TextFile } from '../../contract/resources/file-block.ts'
 import { ifFileTooLarge, maxFileBytes, readEach, readTextFileAt } from '../../system/files/read-text-files.ts'
 
-/** The command line of a message with files. */
 export interface FileLine {
   /** The command, `chat send`. */
   command: string

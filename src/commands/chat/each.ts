@@ -14,7 +14,6 @@ import { type BulkFlags, readBulkFlags } from '../users/bulk-flags.ts'
 import { type MessageLine, openPrompt, readMessageText, readSystem } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 
-/** Maximum number of listed rows. */
 const maxListedRows = 10
 
 interface EachFlags extends BulkFlags {

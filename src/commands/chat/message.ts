@@ -20,7 +20,6 @@ export const messageArgument = argument(
   'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
 )
 
-/** The flags that add files to a message. */
 export const fileFlags = {
   file: textFlag({
     char: 'f',
@@ -62,7 +61,6 @@ export const schemaFlags = {
   }),
 }
 
-/** The flags of one message. */
 export const messageFlags = {
   model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
   system: systemFlag,
@@ -79,7 +77,6 @@ interface PromptFlags {
   var?: readonly string[] | undefined
 }
 
-/** The command line of a message. */
 export interface MessageLine extends FileLine {
   flags: FileLine['flags'] &
     PromptFlags & {

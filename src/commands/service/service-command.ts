@@ -19,7 +19,6 @@ export const keyArgument = { key: requiredArgument('Name or ID of the key') }
 
 export const userArgument = { user: requiredArgument('Email address or ID of the user') }
 
-/** The flags of every `service` command that changes the data. */
 export const changeFlags = { ...dataFlags, 'dry-run': dryRunFlag }
 
 export const confirmedFlags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }

@@ -15,7 +15,6 @@ export function planServiceOf({ service }: Context): string {
   return service
 }
 
-/** Flags for reading settings files. */
 export interface ReadingFlags {
   'allow-unknown-keys': boolean
   'expand-env': boolean

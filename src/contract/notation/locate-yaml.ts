@@ -19,7 +19,6 @@ import {
 import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 import { yamlReading } from './yaml-scalars.ts'
 
-/** The bounds of a file. */
 export const fileBounds = {
   /** Maximum levels of nesting. A known key of a settings file needs at most four. */
   depth: 50,
@@ -32,7 +31,6 @@ export const listBounds = { depth: 100, values: 200_000 }
 
 type Bounds = typeof fileBounds
 
-/** A fault of a text. */
 export interface TextFault {
   /** Offset in the text. */
   at: number

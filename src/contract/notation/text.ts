@@ -93,7 +93,6 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The fault of a response with bytes that are not UTF-8. */
 export const invalidUtf8 = 'The response is not valid UTF-8 (invalid bytes are replaced by U+FFFD)'
 
 /** The fault of a whole response body. Undefined for valid UTF-8. */

@@ -55,7 +55,6 @@ export function isReasoningName(name: string): boolean {
   return reasoningNames.test(name)
 }
 
-/** Whether a frame contains a part of the reply, or of the reasoning. */
 export function hasPart({ text, reasoning }: Frame): boolean {
   return text !== undefined || reasoning !== undefined
 }

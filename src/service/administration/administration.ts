@@ -92,7 +92,6 @@ export async function openAdministration(at: DataLocation, clock = systemClock, 
   }
 }
 
-/** Finds the services that run on the data. */
 function describeServices(data: DataAccess, directory: string, location: string, clock: Clock) {
   return {
     async status(): Promise<ServiceStatus> {

@@ -15,7 +15,6 @@ import type { DataAccess } from './data-access.ts'
 /** A filter as a user writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'keyIds'> & { action?: string | undefined }
 
-/** Reads the audit log on the machine of the service. */
 export function readAuditLog(data: DataAccess) {
   const read = <T>(query: AuditQuery, none: T, work: (db: Database, filter: AuditFilter) => Promise<T>) => {
     const { action, actor, ...filter } = query

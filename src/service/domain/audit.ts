@@ -15,7 +15,6 @@ export interface AuditContext {
   clock: Clock
 }
 
-/** The changes that are recorded. */
 export const auditActions = [
   'admin.create',
   'api.update',
@@ -47,7 +46,6 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number]
 
-/** One administrative change. */
 export interface AuditedChange {
   action: AuditAction
   /** The id of what was changed, or its name. */

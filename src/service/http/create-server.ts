@@ -26,7 +26,6 @@ export interface ServerOptions {
   /** Answers all requests but those to the OAuth server. Closed with the server. */
   pipeline: RequestPipeline
   store: Store
-  /** The data directory. */
   dataDir: string
   /** Undefined: nothing is logged. */
   logger: FastifyBaseLogger | undefined

@@ -10,7 +10,6 @@ import { type BodyRules, refusalOf, type ServiceRequest } from './service-reques
 /** What one piece of a body occupies besides its bytes, in bytes. */
 const chunkOverhead = 512
 
-/** A request that arrives over HTTP. */
 export class HttpRequest implements ServiceRequest {
   endpoint?: string
   keyId?: string

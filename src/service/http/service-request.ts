@@ -55,7 +55,6 @@ export class JsonText {
   }
 }
 
-/** A response with a JSON body. */
 export function jsonResponse(status: number, headers: ResponseHeaders, body: unknown): ServiceResponse {
   headers['content-type'] = 'application/json; charset=utf-8'
   return { status, headers, body: body instanceof JsonText ? body.text : JSON.stringify(body) }

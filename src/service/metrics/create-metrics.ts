@@ -23,7 +23,6 @@ interface RequestEnd {
   seconds: number
 }
 
-/** A request to the model server. */
 export type ModelServerOperation = 'models' | 'completion' | 'stream'
 
 /** `cancelled`: the client disconnected, or the service is stopping. */

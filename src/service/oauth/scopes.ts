@@ -34,7 +34,6 @@ export const defaultScope = 'chat:write'
 /** The names in a `scope` (RFC 6749 section 3.3). */
 export const scopeNames = (scope: string): string[] => scope.split(' ').filter((name) => name !== '')
 
-/** The names in a `scope` that are no scopes of the service. */
 export const unknownScopes = (scope: string): string[] =>
   scopeNames(scope).filter((name) => !Object.hasOwn(scopes, name))
 

@@ -26,7 +26,6 @@ export interface ModelServerOptions {
   url: string
   /** The key for the model server. The key of a client is never sent to it. */
   key?: string | undefined
-  /** A file that holds the key. */
   keyFile?: string | undefined
   env?: NodeJS.ProcessEnv | undefined
 }

@@ -19,7 +19,6 @@ export const secondsLeft = (window: number, length: number, now: number): number
 const hoursAhead = 1
 const minutesAhead = 60
 
-/** Requests of one key to be counted. */
 export interface CountRequest {
   keyId: string
   /** The number of requests; 1 or more. */

@@ -104,7 +104,6 @@ export function requireKnownSchema(newest: number): void {
   )
 }
 
-/** The Failure for a database that is not of chatctl. */
 export const foreignDatabase = (location: string, hint: string): Failure =>
   new Failure('storage', `${location} belongs to another program; nothing was changed`, { hint })
 

@@ -38,7 +38,6 @@ export interface ReadOptions {
   allowsUnknownKeys?: boolean
 }
 
-/** One fault of a settings file. */
 export interface FileFault extends FilePosition {
   file: string
   /** Dotted; empty for the file as a whole. */
@@ -110,7 +109,6 @@ function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Fa
   return new Failure('refused', words, { details: { faults }, hint })
 }
 
-/** The hint for an undocumented setting. */
 export const allowUnknownKeys = 'If the service has this undocumented setting, pass --allow-unknown-keys.'
 
 /** A fault of a value, with its offset in the text. */

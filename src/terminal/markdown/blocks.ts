@@ -68,7 +68,6 @@ export class Blocks {
     this.#paragraph?.feed(text)
   }
 
-  /** Ends the line of text. */
   endText(): void {
     this.#paragraph?.endLine()
   }
@@ -144,7 +143,6 @@ export class Blocks {
     codeBlocks.push(`${codeBlocks.pop() ?? ''}${fence.add(line)}\n`)
   }
 
-  /** Ends the reply. */
   end(): void {
     this.#settle()
     this.#fence?.close()

@@ -45,7 +45,6 @@ export class Status {
     this.showElapsed(this.#purpose)
   }
 
-  /** Shows the remaining seconds. */
   showRemaining(ms: number, text: (seconds: number) => string): void {
     const end = this.#clock.monotonic() + ms
     this.#set(() => text(Math.max(0, Math.ceil((end - this.#clock.monotonic()) / 1000))))

@@ -9,7 +9,6 @@ export function parseFields(text: string): string[] {
     .filter((field) => field !== '')
 }
 
-/** The fields that this view does not document. */
 export function undocumentedFields(view: View, fields: readonly string[]): string[] {
   return fields.filter(
     (field) =>
@@ -20,7 +19,6 @@ export function undocumentedFields(view: View, fields: readonly string[]): strin
   )
 }
 
-/** The fields that no row has. */
 export function absentFields(view: View, body: unknown, fields: readonly string[]): string[] {
   const rows = view.layout === 'pairs' ? [body] : rowsOf(view, body)
   if (rows.length === 0) return []

@@ -10,7 +10,6 @@ import { Failure } from '../../../contract/failure.ts'
 import { maxPromptBytes } from '../../../system/files/read-named-file.ts'
 import { promptSetView } from '../../../view/chat.ts'
 
-/** The file of a new prompt in the editor. */
 const newPrompt = `---
 # model: MODEL
 # temperature: 0.2

@@ -25,7 +25,6 @@ export interface KeyRecord {
   expires_at: string | null
 }
 
-/** The attributes of a key that is created. */
 export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
 
 /** `ck_` and 256 random bits. An access token, of a trust or exchanged, begins with `ct_`. */
@@ -95,7 +94,6 @@ export async function listKeys(db: Database): Promise<KeyRecord[]> {
   return (await selectKeys(db).orderBy('api_keys.id').execute()).map(present)
 }
 
-/** Undefined for an unknown id. */
 export async function findKey(db: Database, id: string): Promise<KeyRecord | undefined> {
   const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst()
   return row && present(row)

@@ -17,7 +17,6 @@ export interface TrustRecord extends Omit<TrustRow, 'permissions' | 'hourly_limi
   expires_in: number
 }
 
-/** The attributes of a trust that is created. */
 export type NewTrust = Omit<TrustRecord, 'id' | 'user_email' | 'created_at' | 'last_used_at'>
 
 /** An access token, which acts as the user of its trust. Only its digest is stored. */
@@ -59,7 +58,6 @@ export async function listTrustsIn(db: Database, issuer: string): Promise<TrustR
   return rows.map(present)
 }
 
-/** Undefined for an unknown name. */
 export async function findTrust(db: Database, name: string): Promise<TrustRecord | undefined> {
   const row = await selectTrusts(db).where('trusts.name', '=', name).executeTakeFirst()
   return row && present(row)

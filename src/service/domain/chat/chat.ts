@@ -13,14 +13,12 @@ import { type Exchange, readConversation, storeExchange } from './conversations.
 /** A validated request. */
 export type MessageRequest = SendRequest & { message: string }
 
-/** The context of a completion in progress. */
 export interface RequestContext {
   /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
   clock: Clock
 }
 
-/** The context of a message in progress. */
 export interface MessageContext extends RequestContext {
   db: Database
   replySource: ReplySource

@@ -5,7 +5,6 @@ import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
 import { findContext } from './conversations.ts'
 
-/** The default of `limit`. */
 const defaultLimit = 20
 
 /**

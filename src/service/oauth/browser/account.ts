@@ -46,7 +46,6 @@ export async function showAccount(page: PageRequest): Promise<void> {
   await show(signedIn, {})
 }
 
-/** Carries out a form of the account page. */
 export async function submitAccount(page: PageRequest): Promise<void> {
   const { response } = page.visit
   const signedIn = await findSignedIn(page)

@@ -29,7 +29,6 @@ export interface OAuthServer {
   clock: Clock
 }
 
-/** One request of a browser. */
 export interface BrowserRequest {
   request: IncomingMessage
   response: ServerResponse
@@ -45,7 +44,6 @@ export interface PageRequest {
   visit: BrowserRequest
 }
 
-/** An error that is shown as a page. */
 export class PageError extends Error {
   readonly status: number
   readonly title: string

@@ -55,7 +55,6 @@ export async function showSignIn(page: PageRequest): Promise<void> {
   await showStep(await findSignIn(page), {}, '')
 }
 
-/** Carries out a form of a sign-in page. */
 export async function submitSignIn(page: PageRequest): Promise<void> {
   const signIn = await findSignIn(page)
   const { interaction } = signIn

@@ -3,7 +3,6 @@ import type { SignInSession } from '../browser/sign-in-sessions.ts'
 import { paths } from '../metadata.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
-/** The content of the account page. */
 export interface AccountFacts extends Notice {
   email: string
   /** The token of all forms of the page. */
@@ -26,7 +25,6 @@ ${writeSecondFactor(account)}`
   return renderOAuthPage('Your account', content, { notice: account, isWide: true })
 }
 
-/** The page after signing out. */
 export function signedOutPage(): HtmlPage {
   const content = html`<p role="status">This browser is signed out. Programs that you signed in stay signed in.</p>
 <p><a href="${paths.signIn}">Sign in again</a></p>`

@@ -16,7 +16,6 @@ export function waitNotice(seconds: number): Notice {
   return { alert: `Too many failed attempts. Try again in ${words}.`, retryAfter: seconds }
 }
 
-/** The notice as HTML. */
 export function writeNotice({ alert, done }: Notice): Html {
   return html`${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
 ${done !== undefined && html`<p class="done" role="status">${done}</p>`}`
@@ -36,7 +35,6 @@ interface OAuthPageOptions {
   redirectUri?: string | undefined
 }
 
-/** A page of the sign-in. */
 export function renderOAuthPage(title: string, content: Html, options: OAuthPageOptions = {}): HtmlPage {
   const { notice: { alert, retryAfter } = {}, isWide = false, redirectUri } = options
   const { status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200 } = options

@@ -11,7 +11,6 @@ export interface SignInForm extends Notice {
   redirectUri: string | undefined
 }
 
-/** Asks for email and password. */
 export function signInPage(form: SignInForm, email: string): HtmlPage {
   return renderForm(
     'Sign in',

@@ -66,7 +66,6 @@ export class ChangeFeed {
 /** "used" in ASCII: the advisory lock that each service process shares, and that PostgreSQL releases when it ends. */
 export const useLock = 0x75_73_65_64
 
-/** The channel of the notifications. */
 const channel = 'chatctl'
 
 const trigger = 'chatctl_changed'

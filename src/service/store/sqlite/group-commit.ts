@@ -55,7 +55,6 @@ export class GroupCommit {
     }
   }
 
-  /** Runs a statement of the current operation. */
   run<T>(statement: () => T): T {
     try {
       return statement()
