@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../cli/base-command.ts'
 import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
-import { localWork } from '../cli/documented-requests.ts'
 import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../cli/local-command.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
 import type { LedgerEntry } from '../ledger/knowledge.ts'
 import type { ShownOutcome } from '../ledger/live-runs.ts'
@@ -11,13 +10,12 @@ import { pastFlag } from './service/service-flags.ts'
 
 type Shown = Omit<LedgerEntry, 'outcome'> & { outcome: ShownOutcome; change: string; next_step?: string }
 
-export default class Activity extends BaseCommand {
+export default class Activity extends LocalCommand {
   static override summary = 'Show the changes that chatctl sent from this machine'
   static override description =
     'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), contradicted (the response shows other values), unverified (accepted, status 202), unknown, or in_progress (another run has sent it, and waits for the response). These are the ledgers of your user on this machine, one for each service. They have no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
-  static override requests = localWork
   static override view = activityView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Show the changes of the last week': 'chatctl activity --since 7d',
     'Show what to check after an interruption': 'chatctl activity --unknown',
     'Show the last 10 changes with one profile as JSON': 'chatctl activity --profile local --limit 10 --json',

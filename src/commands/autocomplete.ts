@@ -1,20 +1,18 @@
 import * as Args from '@oclif/core/args'
-import { BaseCommand } from '../cli/base-command.ts'
 import bash from '../cli/completion/scripts/chatctl.bash'
 import fish from '../cli/completion/scripts/chatctl.fish'
 import powershell from '../cli/completion/scripts/chatctl.ps1'
 import zsh from '../cli/completion/scripts/chatctl.zsh'
-import { localWork } from '../cli/documented-requests.ts'
+import { LocalCommand } from '../cli/local-command.ts'
 
 /** Each script passes the typed words to `chatctl complete`, and offers what it prints. */
 const scripts = { bash, zsh, fish, powershell }
 
-export default class Autocomplete extends BaseCommand {
+export default class Autocomplete extends LocalCommand {
   static override summary = 'Print a completion script for your shell'
   static override description =
     'Completes commands, flags, and values such as profiles, sessions, settings, and models. Add the line for your shell to ~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish, or $PROFILE, and open a new shell. For a faster start of zsh, save the script as _chatctl in a directory of $fpath.'
-  static override requests = localWork
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     Bash: 'source <(chatctl autocomplete bash)',
     Zsh: 'source <(chatctl autocomplete zsh)',
     Fish: 'chatctl autocomplete fish | source',

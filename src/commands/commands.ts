@@ -1,17 +1,15 @@
 import * as Args from '@oclif/core/args'
-import { BaseCommand } from '../cli/base-command.ts'
 import type { CatalogCommand } from '../cli/catalog/describe-command.ts'
-import { localWork } from '../cli/documented-requests.ts'
 import { readLine } from '../cli/line/read-line.ts'
+import { LocalCommand } from '../cli/local-command.ts'
 import { commandsView } from '../view/catalog.ts'
 
-export default class Commands extends BaseCommand {
+export default class Commands extends LocalCommand {
   static override summary = 'List the commands, for people and programs'
   static override description =
     'The effect says whether a command reads, changes the service, or changes this machine. With COMMAND and --json, each command also has its arguments, flags, examples, requests, permissions, and exit codes, and the JSON Schema of what its --json prints. "x-untrusted" in a schema marks text that other people or a model may have written.'
-  static override requests = localWork
   static override view = commandsView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'List all commands': 'chatctl commands',
     'Describe a command for a program': 'chatctl commands users import --json',
     'Print the JSON Schema of the output of a command': "chatctl commands chat send --jq '.[0].schema'",

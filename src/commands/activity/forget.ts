@@ -1,17 +1,15 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { activityView, describeSent } from '../../view/activity.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
-export default class ActivityForget extends BaseCommand {
+export default class ActivityForget extends LocalCommand {
   static override summary = 'Erase a user from the ledger of this machine'
   static override description =
     'Erases every change that names the user from the ledger of the service, after confirmation. USER is an ID or an email address; the other IDs and email addresses of the same user are erased too. Nothing is deleted on the service. chatctl no longer knows that it has created the user, so users import and users apply would create the user again. While another chatctl process sends changes to the service, the command is refused.'
-  static override requests = localWork
   static override view = activityView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Show what would be erased': 'chatctl activity forget mary@example.com --dry-run',
     'Erase a user without confirmation': 'chatctl activity forget mary@example.com --yes',
   })

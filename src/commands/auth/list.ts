@@ -1,19 +1,17 @@
 import type { Storage } from '../../auth/credentials/credential-store.ts'
 import { isOfWholeKeychain } from '../../auth/credentials/keychain-failure.ts'
 import type { StoredCredential } from '../../auth/credentials/stored-credential.ts'
-import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { isSamePlace } from '../../cli/credential/credential-stores.ts'
-import { localWork } from '../../cli/documented-requests.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { signInsView } from '../../view/auth.ts'
 
-export default class AuthList extends BaseCommand {
+export default class AuthList extends LocalCommand {
   static override summary = 'List profiles and their credentials'
-  static override requests = localWork
   static override view = signInsView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'List the profiles': 'chatctl auth list',
     'List them as JSON': 'chatctl auth list --json',
     'Print only the names': 'chatctl auth list --fields profile',

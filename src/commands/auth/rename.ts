@@ -1,19 +1,17 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withRenamedProfile } from '../../config/configuration-keys.ts'
 import { renamedProfileView } from '../../view/auth.ts'
 
-export default class AuthRename extends BaseCommand {
+export default class AuthRename extends LocalCommand {
   static override summary = 'Rename a profile'
   static override description =
     'The profile keeps its credential, chat sessions, and mirrors. The default profile and the directories of the profile get the new name. The ledger (chatctl activity) keeps the old name.'
-  static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = renamedProfileView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Show the change without making it': 'chatctl auth rename work acme --dry-run',
     'Rename a profile': 'chatctl auth rename work acme',
   })

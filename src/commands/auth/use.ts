@@ -1,19 +1,17 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { defaultProfileView } from '../../view/config.ts'
 import { noticeDirectory } from './list.ts'
 
-export default class AuthUse extends BaseCommand {
+export default class AuthUse extends LocalCommand {
   static override summary = 'Set the default profile'
-  static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = defaultProfileView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Use a profile by default': 'chatctl auth use work',
     'Use the embedded service by default': 'chatctl auth use local',
     'Show the change without making it': 'chatctl auth use work --dry-run',

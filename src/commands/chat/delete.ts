@@ -1,21 +1,19 @@
-import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import type { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
-export default class ChatDelete extends BaseCommand {
+export default class ChatDelete extends LocalCommand {
   static override summary = 'Delete chat sessions from this machine'
   static override description =
     'Deletes the transcripts, after confirmation. The service keeps its history, because its interface cannot delete messages, and so does the mirror that history sync made.'
-  static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Show what would be deleted': 'chatctl chat delete s20261121 --dry-run',
     'Delete a session without confirmation': 'chatctl chat delete s20261121 --yes',
   })

@@ -1,18 +1,16 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { Failure } from '../../contract/failure.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 
-export default class ChatRename extends BaseCommand {
+export default class ChatRename extends LocalCommand {
   static override summary = 'Name a chat session'
   static override description =
     'Commands accept the name in place of the ID. The name is only stored on this machine; no request is sent.'
-  static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Name a session': 'chatctl chat rename s20261121 "trip to Rome"',
     'Show what would change': 'chatctl chat rename s20261121 Rome --dry-run',
   })

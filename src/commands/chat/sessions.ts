@@ -1,19 +1,17 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { allRows, rowLimitFlag, rowsToShow, storedFlags } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 import { withSessionList } from './choose-session.ts'
 
-export default class ChatSessions extends BaseCommand {
+export default class ChatSessions extends LocalCommand {
   static override summary = 'List the chat sessions on this machine'
   static override description =
     'Sessions are read from their transcripts, last used first. No request is sent. To find messages, use history search.'
-  static override requests = localWork
   static override view = chatSessionsView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'List the sessions with the current service': 'chatctl chat sessions',
     'Find a session': 'chatctl chat sessions --search "write-ahead log"',
     'List those of this machine alone': 'chatctl chat sessions --local',

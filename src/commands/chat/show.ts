@@ -1,10 +1,9 @@
 import * as Flags from '@oclif/core/flags'
 import type { ProfileNameOf, Transcript } from '../../chat/transcript/transcript.ts'
-import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { argument } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { sendView, transcriptView } from '../../view/chat.ts'
@@ -13,13 +12,12 @@ import { ReplyPrinter, replyFlags } from './show-reply.ts'
 
 const forms = ['text', 'markdown', 'html', 'json', 'jsonl'] as const
 
-export default class ChatShow extends BaseCommand {
+export default class ChatShow extends LocalCommand {
   static override summary = 'Print the transcript of a chat session'
   static override description =
     'The transcript is read from this machine; no request is sent. jsonl contains the same events as chat send --stream --json.'
-  static override requests = localWork
   static override completes = { id: 'session' } as const
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Print a session': 'chatctl chat show s20261121',
     'Save a session as Markdown': 'chatctl chat show "trip to Rome" -o markdown > trip.md',
     'Print the last reply again': 'chatctl chat show --last --reply',

@@ -1,16 +1,14 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { valueView } from '../../view/format/view.ts'
 import { listOptions, readConfigurationKey } from './configuration-options.ts'
 
-export default class ConfigGet extends BaseCommand {
+export default class ConfigGet extends LocalCommand {
   static override summary = 'Print the value of an option'
   static override description = 'An option without a value prints an empty line.'
-  static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = valueView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Print the base URL': 'chatctl config get base_url',
     'Print the model of another profile': 'chatctl config get model --profile work',
   })

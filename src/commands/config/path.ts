@@ -1,13 +1,11 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { pathView } from '../../view/config.ts'
 
-export default class ConfigPath extends BaseCommand {
+export default class ConfigPath extends LocalCommand {
   static override summary = 'Print the path of the configuration file'
-  static override requests = localWork
   static override view = pathView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Print the path': 'chatctl config path',
     'Print the path as JSON': 'chatctl config path --json',
   })

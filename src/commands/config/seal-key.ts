@@ -1,18 +1,16 @@
 import { writeFileSync } from 'node:fs'
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { argument } from '../../cli/flags/flag-types.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { systemFailure } from '../../system/describe-system-error.ts'
 import { makeSealKey } from '../../system/files/sealed-plan.ts'
 import { sealKeyView } from '../../view/config.ts'
 
-export default class ConfigSealKey extends BaseCommand {
+export default class ConfigSealKey extends LocalCommand {
   static override summary = 'Make a key for sealed plans'
   static override description =
     'Prints a new random key, or writes it to a new file with mode 0600 and prints the path. Anyone who has the key can read and make plans that are sealed with it. chatctl stores it nowhere else.'
-  static override requests = localWork
   static override view = sealKeyView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Write a key to a file': 'chatctl config seal-key seal.key',
     'Store a key in a shell variable': 'KEY="$(chatctl config seal-key)"',
   })

@@ -1,24 +1,22 @@
 import { resolve } from 'node:path'
-import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { argument, requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { directoryOf, kindOf } from '../../config/profile-directories.ts'
 import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 import { changeOption, profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
-export default class ConfigSet extends BaseCommand {
+export default class ConfigSet extends LocalCommand {
   static override summary = 'Set an option of a profile'
   static override description =
     `If the profile does not exist, it is created. Without --profile, the value is set in the profile of the working directory, else in the default profile, else in "local". Options: ${configurationKeys.join(', ')}, alias.NAME (short name for a model), and directory.PATH (profile to use in that directory).`
-  static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Create a profile': 'chatctl config set base_url https://chat.example --profile work',
     'Use a profile by default': 'chatctl config set default_profile work',
     'Get replies from Ollama': 'chatctl config set model_server=ollama',

@@ -1,19 +1,17 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
 import { changeOption, profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
-export default class ConfigUnset extends BaseCommand {
+export default class ConfigUnset extends LocalCommand {
   static override summary = 'Remove a default from a profile'
   static override description =
     'Without --profile, the value is removed from the profile of the working directory, else from the default profile, else from "local". To see the value that now applies, run: chatctl config list'
-  static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = configValueView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Remove the output format': 'chatctl config unset output',
     'Remove the model of another profile': 'chatctl config unset model --profile work',
     'Remove the default profile': 'chatctl config unset default_profile',

@@ -1,8 +1,7 @@
-import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { rowLimitFlag, rowsToShow, storedFlags } from '../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../cli/local-command.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf, localTime } from '../../view/format/quantities.ts'
@@ -10,13 +9,12 @@ import { foundMessagesView, highlightedView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { searchHistory } from './search-history.ts'
 
-export default class HistorySearch extends BaseCommand {
+export default class HistorySearch extends LocalCommand {
   static override summary = 'Search past messages on this machine'
   static override description =
     'Searches the mirror that history sync made, and the sessions of this profile, newest message first. --stored finds the messages that the service has, and --local those that only this machine stores. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index. To continue a session that was found, use chat --resume ID.'
-  static override requests = localWork
   static override view = foundMessagesView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Find messages with both words': 'chatctl history search "vacuum index"',
     'Find a phrase in replies of the last 30 days': `chatctl history search '"write-ahead log"' --role assistant --since 30d`,
     'Print the IDs of the sessions as JSON':

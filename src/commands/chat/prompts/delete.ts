@@ -1,16 +1,14 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { localWork } from '../../../cli/documented-requests.ts'
 import { requiredArguments } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
+import { LocalCommand } from '../../../cli/local-command.ts'
 import { promptsDeletedView } from '../../../view/chat.ts'
 
-export default class ChatPromptsDelete extends BaseCommand {
+export default class ChatPromptsDelete extends LocalCommand {
   static override summary = 'Delete prompts'
   static override description = 'If one of the prompts does not exist, none is deleted.'
-  static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptsDeletedView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Delete a prompt, after confirmation': 'chatctl chat prompts delete review',
     'Delete two prompts': 'chatctl chat prompts delete review commit --yes',
   })

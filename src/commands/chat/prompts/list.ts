@@ -1,14 +1,12 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { localWork } from '../../../cli/documented-requests.ts'
+import { LocalCommand } from '../../../cli/local-command.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { promptsView } from '../../../view/chat.ts'
 
-export default class ChatPromptsList extends BaseCommand {
+export default class ChatPromptsList extends LocalCommand {
   static override summary = 'List the prompts on this machine'
   static override description = 'The description of a prompt is its first line.'
-  static override requests = localWork
   static override view = promptsView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'List the prompts': 'chatctl chat prompts list',
     'Show the variables of each prompt': 'chatctl chat prompts list --fields name,variables',
   })

@@ -1,11 +1,10 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
 import { quoteWord } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
-import { localWork } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { editDocument, keepEdit } from '../../../cli/input/edit-document.ts'
 import { hasPipedStdin, readStdin, readTextFile } from '../../../cli/input/read-input.ts'
+import { LocalCommand } from '../../../cli/local-command.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { maxPromptBytes } from '../../../system/files/read-named-file.ts'
 import { promptSetView } from '../../../view/chat.ts'
@@ -19,14 +18,13 @@ const newPrompt = `---
 
 `
 
-export default class ChatPromptsSet extends BaseCommand {
+export default class ChatPromptsSet extends LocalCommand {
   static override summary = 'Create or replace a prompt'
   static override description =
     'The text comes from --file or stdin. In a terminal without --file, it is edited in $VISUAL, $EDITOR, or vi (notepad on Windows). {{name}} is a variable, {{input}} is replaced by the message, and \\{{ is a literal {{. Without {{input}}, the message follows the prompt. An optional front matter, between two lines of ---, sets model, temperature, max_tokens, and system. The text is checked before it is stored.'
-  static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptSetView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Create a prompt with a variable':
       'echo "Translate to {{language}}:" | chatctl chat prompts set translate',
     'Use a file': 'chatctl chat prompts set review --file review.md',

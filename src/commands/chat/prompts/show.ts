@@ -1,16 +1,14 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { localWork } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
+import { LocalCommand } from '../../../cli/local-command.ts'
 import { promptFileView } from '../../../view/chat.ts'
 
-export default class ChatPromptsShow extends BaseCommand {
+export default class ChatPromptsShow extends LocalCommand {
   static override summary = 'Print a prompt'
   static override description =
     'Prints the file of the prompt unchanged, so that chat prompts set can read it again.'
-  static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptFileView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Print a prompt': 'chatctl chat prompts show review',
     'Copy a prompt': 'chatctl chat prompts show review > review.md',
     'List the variables of a prompt': 'chatctl chat prompts show review --jq .variables[]',

@@ -1,18 +1,16 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../../cli/base-command.ts'
 import { commandFor } from '../../../cli/command-line.ts'
-import { localWork } from '../../../cli/documented-requests.ts'
+import { LocalCommand } from '../../../cli/local-command.ts'
 import { Failure } from '../../../contract/failure.ts'
 import type { PlacedEntry } from '../../../ledger/knowledge.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
-export default class SettingsApiGet extends BaseCommand {
+export default class SettingsApiGet extends LocalCommand {
   static override summary = 'Show the API configuration that chatctl last sent'
   static override description =
     'The interface of the service cannot read the API configuration, so --last-sent is required. It shows what chatctl last sent to this service for your user on this machine. The service may have another configuration, if it was changed elsewhere. Exits with code 6 if nothing was sent, or if the outcome of the last request is unknown.'
-  static override requests = localWork
   static override view = apiConfigurationView
-  static override examples = BaseCommand.toExamples({
+  static override examples = LocalCommand.toExamples({
     'Show what was last sent': 'chatctl settings api get --last-sent',
     'Save it as a file that can be sent again': 'chatctl settings api get --last-sent -o yaml > sent.yaml',
   })
