@@ -88,9 +88,7 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string, allowsUnknow
   if (allowsUnknownFields && issues.every(({ code }) => code === 'unrecognized_keys')) return value
   const faults = faultsOf(result.error)
   const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')
-  throw new Failure('refused', `Invalid ${what}: ${list}`, {
-    details: { faults },
-  })
+  throw new Failure('refused', `Invalid ${what}: ${list}`, { details: { faults } })
 }
 
 /** Milliseconds that a request may take by default. */

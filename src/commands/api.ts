@@ -47,10 +47,7 @@ export default class Api extends BaseCommand {
       summary: 'Field of a JSON body: KEY=TEXT or KEY:=JSON; a.b nests (a\\.b does not), a[] is a list item',
     }),
     header: textListFlag({ char: 'H', helpValue: 'HEADER', summary: 'Request header, "Name: value"' }),
-    include: Flags.boolean({
-      char: 'i',
-      summary: 'Print the status and headers first (text output only)',
-    }),
+    include: Flags.boolean({ char: 'i', summary: 'Print the status and headers first (text output only)' }),
     paginate: Flags.boolean({
       summary: 'Print all pages (only GET /api/chat/history)',
       exclusive: ['data', 'field', 'header', 'include'],

@@ -144,9 +144,7 @@ function demandModelServer({ model_server: known }: Configuration): void {
   throw new Failure(
     'usage',
     'model_server_key_file is the key of the stored model server, but none is stored',
-    {
-      advice: [{ code: 'set_model_server' }],
-    },
+    { advice: [{ code: 'set_model_server' }] },
   )
 }
 

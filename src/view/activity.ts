@@ -14,9 +14,7 @@ export const activityView: View = {
 /** Keys of settings that chatctl sent. */
 export const sentKeysView = listView(
   'at:time id:whole command:secondary path before:any before_from after:any outcome',
-  {
-    emptyText: 'No changes of settings.',
-  },
+  { emptyText: 'No changes of settings.' },
 )
 
 /** Keys of settings in the audit log. */

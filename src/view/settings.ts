@@ -82,9 +82,7 @@ function describeDifference(changes: PrintedChange[], comparison: Comparison, wi
         ]
       : [],
     [summaryOf(changes, comparison), ...(changes.some((change) => change.drifted) ? [driftedNote] : [])].map(
-      (line) => ({
-        text: `${wrapWords(line, width)}\n`,
-      }),
+      (line) => ({ text: `${wrapWords(line, width)}\n` }),
     ),
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))

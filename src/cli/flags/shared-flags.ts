@@ -18,11 +18,7 @@ export const sharedFlags = {
     helpValue: 'NAME',
     summary: 'Profile to use; local is the embedded service',
   }),
-  'base-url': textFlag({
-    helpGroup,
-    helpValue: 'URL',
-    summary: 'Base URL of the service',
-  }),
+  'base-url': textFlag({ helpGroup, helpValue: 'URL', summary: 'Base URL of the service' }),
   output: Flags.string({
     char: 'o',
     helpGroup,
@@ -93,10 +89,7 @@ export const storedFlags = {
     exclusive: ['stored'],
     summary: 'Only conversations that this machine alone stores',
   }),
-  stored: Flags.boolean({
-    exclusive: ['local'],
-    summary: 'Only conversations that the service stores',
-  }),
+  stored: Flags.boolean({ exclusive: ['local'], summary: 'Only conversations that the service stores' }),
 }
 
 /** More rows than any list has. */
@@ -120,9 +113,7 @@ export function rowsToShow(limit: number | undefined, { isDocument }: Output, by
   return limit ?? (isDocument ? allRows : byDefault)
 }
 
-export const noSaveFlag = Flags.boolean({
-  summary: 'Do not record the chat on this machine',
-})
+export const noSaveFlag = Flags.boolean({ summary: 'Do not record the chat on this machine' })
 
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',

@@ -100,9 +100,7 @@ export async function readText(argument: string | undefined, context: Context): 
 /** @throws Failure `usage` for an empty text */
 export function demandText(text: string, name: string): string {
   if (text.trim() !== '') return text
-  throw new Failure('usage', `${name} is missing or empty`, {
-    hint: 'Give it as an argument or on stdin.',
-  })
+  throw new Failure('usage', `${name} is missing or empty`, { hint: 'Give it as an argument or on stdin.' })
 }
 
 /**

@@ -54,10 +54,7 @@ function firstLine(text: string): string {
 }
 
 export const newPasswordFlags = {
-  'password-stdin': Flags.boolean({
-    summary: 'Read the password from stdin',
-    exclusive: ['password-file'],
-  }),
+  'password-stdin': Flags.boolean({ summary: 'Read the password from stdin', exclusive: ['password-file'] }),
   'password-file': textFlag({ helpValue: 'FILE', summary: 'Read the password from a file' }),
 }
 

@@ -31,9 +31,7 @@ export async function readSources(
   return sources
 }
 
-export const allowUnknownKeysFlag = Flags.boolean({
-  summary: 'Accept undocumented settings',
-})
+export const allowUnknownKeysFlag = Flags.boolean({ summary: 'Accept undocumented settings' })
 
 export const expandEnvFlag = Flags.boolean({
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows the literal syntax

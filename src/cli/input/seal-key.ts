@@ -8,10 +8,7 @@ import { textFlag } from '../flags/flag-types.ts'
 import { readSecretFile } from './read-input.ts'
 
 export const sealKeyFlag = {
-  'seal-key-file': textFlag({
-    helpValue: 'FILE',
-    summary: 'File with the key of sealed plans',
-  }),
+  'seal-key-file': textFlag({ helpValue: 'FILE', summary: 'File with the key of sealed plans' }),
 }
 
 export const planFlags = {

@@ -37,9 +37,7 @@ export async function readAssignments(
       throw new Failure(
         'usage',
         `"${looksSecret(word) ? word.replace(/:.*/s, '') : word}" is not KEY=VALUE`,
-        {
-          hint: 'For example: chatctl settings set theme.mode=dark',
-        },
+        { hint: 'For example: chatctl settings set theme.mode=dark' },
       )
     }
     const isTyped = allowsUnknownKeys && word[at - 1] === ':'

@@ -12,10 +12,7 @@ export const exchangeFlags = {
       throw new Error(`"${input}" is not ACTION:RESOURCE, such as read:chat`)
     },
   }),
-  for: durationFlag({
-    helpValue: 'DURATION',
-    summary: 'Lifetime of the token, such as 15m (default: 1h)',
-  }),
+  for: durationFlag({ helpValue: 'DURATION', summary: 'Lifetime of the token, such as 15m (default: 1h)' }),
 }
 
 const defaultLifetime = 3_600_000

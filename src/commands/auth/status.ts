@@ -15,11 +15,7 @@ export default class AuthStatus extends BaseCommand {
     'Check another profile': 'chatctl auth status --profile work',
   })
   static override flags = {
-    verify: Flags.boolean({
-      allowNo: true,
-      default: true,
-      summary: 'Check the credential with the service',
-    }),
+    verify: Flags.boolean({ allowNo: true, default: true, summary: 'Check the credential with the service' }),
   }
 
   async run(): Promise<void> {

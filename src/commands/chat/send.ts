@@ -45,9 +45,7 @@ export default class ChatSend extends BaseCommand {
       allowNo: true,
       summary: 'Print the reply while it arrives (default in a terminal); --no-stream requests it as a whole',
     }),
-    'stream-format': streamFormatFlag({
-      summary: 'Format of a stream: auto, sse, ndjson, json, text',
-    }),
+    'stream-format': streamFormatFlag({ summary: 'Format of a stream: auto, sse, ndjson, json, text' }),
     ...replyFlags,
     ...schemaFlags,
     ...batchFlags,

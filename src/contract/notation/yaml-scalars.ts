@@ -77,9 +77,7 @@ const before =
   (tags: Tags): Tags => [...own, ...tags]
 
 /** Options for reading YAML: numbers that no double can represent keep their notation. */
-export const yamlReading: ParseOptions & SchemaOptions = {
-  customTags: before(keyTag, numberTag, integerTag),
-}
+export const yamlReading: ParseOptions & SchemaOptions = { customTags: before(keyTag, numberTag, integerTag) }
 
 /** Options for writing YAML: parsers of YAML 1.1 and 1.2 read the same value. */
 export function yamlWriting(value: unknown): CreateNodeOptions & SchemaOptions & ToStringOptions {

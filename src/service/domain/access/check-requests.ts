@@ -55,9 +55,7 @@ export function checkGrantable(
   throw new Failure(
     'refused',
     `${credential} of ${user} cannot have ${missing.join(', ')}: the user does not have it`,
-    {
-      hint: `Permissions of the user: ${[...new Set(rights)].join(', ')}`,
-    },
+    { hint: `Permissions of the user: ${[...new Set(rights)].join(', ')}` },
   )
 }
 

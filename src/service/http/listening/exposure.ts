@@ -33,9 +33,7 @@ export function readExposure(host: string, options: ExposureOptions): Exposure {
     throw new Failure(
       'usage',
       `Listening on ${host} without TLS would send API keys over the network unencrypted`,
-      {
-        advice: [{ code: 'encrypt' }],
-      },
+      { advice: [{ code: 'encrypt' }] },
     )
   }
   return {
