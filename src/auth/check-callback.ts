@@ -31,26 +31,15 @@ export interface Ignored {
   reason: string
 }
 
-/** The server has granted access: there is exactly one `code`, which is not empty. */
-interface Granted {
-  kind: 'granted'
-  parameters: URLSearchParams
-}
-
-/** The server has denied access (RFC 6749 section 4.1.2.1). Both texts are safe to show in a terminal. */
-interface Denied {
-  kind: 'denied'
-  error: string
-  description: string | undefined
-}
-
-/** The state is correct, but the issuer is wrong or missing: a mix-up attack (RFC 9207 section 2.4). */
-interface Foreign {
-  kind: 'foreign'
-}
-
 /** The result of a callback. Every kind but `ignored` ends the flow. */
-export type CallbackResult = Ignored | Granted | Denied | Foreign
+export type CallbackResult =
+  | Ignored
+  /** The server has granted access: there is exactly one `code`, which is not empty. */
+  | { kind: 'granted'; parameters: URLSearchParams }
+  /** The server has denied access (RFC 6749 section 4.1.2.1). Both texts are safe to show in a terminal. */
+  | { kind: 'denied'; error: string; description: string | undefined }
+  /** The state is correct, but the issuer is wrong or missing: a mix-up attack (RFC 9207 section 2.4). */
+  | { kind: 'foreign' }
 
 const maxErrorLength = 100
 const maxDescriptionLength = 500

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { orElse } from '../contract/or-else.ts'
 import { hasCookie, isSame } from './check-callback.ts'
 
@@ -48,19 +49,12 @@ function randomSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** The properties of a socket that identify its connection. */
-interface TcpConnection {
-  remoteAddress?: string | undefined
-  remotePort?: number | undefined
-  localPort?: number | undefined
-}
-
 /**
  * The user ID of the program at the other end of a loopback connection; -1 if the program has closed it. From
  * `/proc/net/tcp` of Linux (proc(5)).
  * @returns undefined on other systems, or if the connection is not listed
  */
-export function findPeerUser({ remoteAddress, remotePort, localPort }: TcpConnection): number | undefined {
+export function findPeerUser({ remoteAddress, remotePort, localPort }: Socket): number | undefined {
   const address = addresses[remoteAddress ?? '']
   if (process.platform !== 'linux' || !address || !remotePort || !localPort) return undefined
   const port = toHex(localPort)

@@ -27,12 +27,8 @@ export interface LoopbackOptions {
   onIgnored?: (reason: string) => void
 }
 
-/** Several browsers opened the start page: one may belong to another user. */
-interface Contested {
-  kind: 'contested'
-}
-
-export type SignInOutcome = Exclude<CallbackResult, Ignored> | Contested
+/** `contested`: several browsers opened the start page, and one may belong to another user. */
+export type SignInOutcome = Exclude<CallbackResult, Ignored> | { kind: 'contested' }
 
 /** Timeout in ms for sending a page to the browser. */
 const pageTimeout = 2000

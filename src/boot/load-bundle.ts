@@ -124,15 +124,10 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-interface CodeCache {
-  code?: Buffer
-  isDamaged: boolean
-}
-
 /** Coverage counts only code that V8 compiles in this run, and V8 adds counters to that code. */
 const isUnused = (): boolean => Boolean(process.env['NODE_V8_COVERAGE'])
 
-function readCodeCache(directory: string | undefined, key: string): CodeCache {
+function readCodeCache(directory: string | undefined, key: string): { code?: Buffer; isDamaged: boolean } {
   if (directory === undefined) return { isDamaged: false }
   try {
     const code = readDuplicate(readFileSync(`${directory}/${key}`))

@@ -66,7 +66,7 @@ export function optionalEndpoint(address: unknown, issuer?: URL): string | undef
   return orElse(() => readEndpoint(address, 'endpoint', issuer), undefined)
 }
 
-function refused(message: string, hint?: string): Failure {
+export function refused(message: string, hint?: string): Failure {
   return new Failure('refused', message, { hint })
 }
 

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
+import type { HttpRequest, OpenResponse } from '../system/network/transport.ts'
 import { serviceStopping } from './api-error.ts'
 import { createId } from './domain/identifiers.ts'
-import { InProcessRequest, type ProcessRequest } from './http/in-process-request.ts'
+import { InProcessRequest } from './http/in-process-request.ts'
 import {
   abortGrace,
   defaultDrain,
@@ -9,18 +10,6 @@ import {
   type OpenOptions,
   openService,
 } from './open-service.ts'
-
-/** A response whose body has not been read. */
-interface ProcessResponse {
-  status: number
-  statusText: string
-  /** Names are lower case. */
-  headers: Record<string, string>
-  /** The next bytes; undefined at the end. The service produces no more than a buffer in advance. */
-  read(): Promise<Uint8Array | undefined>
-  /** Ends the request if the body has not been read to its end. */
-  cancel(): void
-}
 
 /**
  * Opens the service for the requests of this process. It does not listen, and has no OAuth server.
@@ -55,7 +44,7 @@ export class EmbeddedService {
   }
 
   /** Responds as over HTTP. @param signal aborted when no client waits for the response any more */
-  request = (given: ProcessRequest, signal: AbortSignal): Promise<ProcessResponse> => {
+  request = (given: HttpRequest, signal: AbortSignal): Promise<OpenResponse> => {
     const request = new InProcessRequest(given)
     const leave = () => request.end(false)
     this.#requests.add(request)
@@ -76,7 +65,7 @@ export class EmbeddedService {
     return this.#closing
   }
 
-  async #respond(request: InProcessRequest): Promise<ProcessResponse> {
+  async #respond(request: InProcessRequest): Promise<OpenResponse> {
     const { status, headers, body } = await this.#service.pipeline.respond(request)
     const head = { status, statusText: reasonOf(status), headers }
     if (body !== undefined && typeof body !== 'string') {
@@ -115,7 +104,8 @@ export class EmbeddedService {
   }
 }
 
-function readEvents(body: Readable, request: InProcessRequest): Pick<ProcessResponse, 'read' | 'cancel'> {
+/** The service produces no more than a buffer in advance. */
+function readEvents(body: Readable, request: InProcessRequest): Pick<OpenResponse, 'read' | 'cancel'> {
   const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
   const cancel = () => request.end(false)
   if (request.isOver) body.destroy()

@@ -1,9 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { orElse } from '../contract/or-else.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
-import { listRunRecords } from '../system/files/run-record-files.ts'
 
 /** A service process, as its record in the data directory describes it. */
 export interface RunRecord {
@@ -47,7 +47,7 @@ export function announceRun(
 ): () => void {
   // With a database on another server, nothing else has created the directory.
   makePrivateDirectory(directory)
-  for (const name of listRunRecords(directory)) {
+  for (const name of listRecords(directory)) {
     const known = readRecord(join(directory, name))
     if (!known || !isAlive(known.pid)) rmSync(join(directory, name), { force: true, recursive: true })
   }
@@ -83,11 +83,17 @@ export async function findOtherServices(directory: string, location: string): Pr
 
 async function liveRecords(directory: string): Promise<WrittenRecord[]> {
   const found: WrittenRecord[] = []
-  for (const name of listRunRecords(directory)) {
+  for (const name of listRecords(directory)) {
     const record = readRecord(join(directory, name))
     if (record && isAlive(record.pid) && (await isListening(record.url))) found.push(record)
   }
   return found
+}
+
+/** One file for each process, so that two services on one directory do not hide each other. */
+function listRecords(directory: string): string[] {
+  const names = orElse(() => readdirSync(directory), [])
+  return names.filter((name) => /^running-\d+\.json$/.test(name)).sort()
 }
 
 /** Each directory has one database file, so two paths in one directory are the same file, also through links and mounts. */

@@ -1,6 +1,7 @@
 import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Administration } from '../../service/administration/administration.ts'
+import type { OtherService } from '../../service/run-record.ts'
 import type { RunningService, ServiceOptions } from '../../service/start-service.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { findSystemUser } from '../../system/system-user.ts'
@@ -13,13 +14,6 @@ import { refuseOtherService } from './target.ts'
 export interface DatabaseFlags {
   data?: string | undefined
   database?: string | undefined
-}
-
-/** A service that runs on this machine, and its database. */
-interface OtherService {
-  url: string
-  /** A file, or `postgres://host:port/name` without a password. */
-  place: string
 }
 
 type StartOptions = Omit<ServiceOptions, 'dataDir' | 'announce' | 'modelServer'> & {

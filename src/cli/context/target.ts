@@ -8,6 +8,7 @@ import { localProfile, type Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
 import type { Streams } from '../output/streams.ts'
+import type { BaseContext } from './base-context.ts'
 
 /** Where requests go. */
 export type Target =
@@ -26,19 +27,15 @@ export type Target =
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
 
-/** Where the environment names credentials. */
-interface Environment {
-  env: NodeJS.ProcessEnv
-  resolvePath(name: string): string
-}
-
 /**
  * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
  * embedded service, unless an API key shows that another was meant.
  * @throws Failure `usage`, or as `readEnvironmentCredential`
  */
-export function chooseTarget(options: Options, environment: Environment): Target {
-  const { env, resolvePath } = environment
+export function chooseTarget(
+  options: Options,
+  { env, resolvePath }: Pick<BaseContext, 'env' | 'resolvePath'>,
+): Target {
   const readCredential = () => readEnvironmentCredential(env, resolvePath)
   const baseUrl = options.base_url.value
   const profile = options.profile.value

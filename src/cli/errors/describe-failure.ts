@@ -9,17 +9,11 @@ import {
 } from '../context/connection.ts'
 import { hintOf } from './hints.ts'
 
-/** What a person is told of a failure: the same in text and JSON. */
-interface Description {
-  message: string
-  hint: string | undefined
-}
-
 /**
- * Adds to the words of a failure what they lack: the HTTP status, the request, and the profile, as in
- * `No such user (404, GET https://chat.example/v1/users/u1, profile "work")`.
+ * What a person is told of a failure, the same in text and JSON. Adds to its words what they lack: the HTTP status, the
+ * request, and the profile, as in `No such user (404, GET https://chat.example/v1/users/u1, profile "work")`.
  */
-export function describeFailure(failure: Failure, connection?: Connection): Description {
+export function describeFailure(failure: Failure, connection?: Connection) {
   const prefix = surplusPrefix(failure, connection)
   const words = prefix === undefined ? failure.message : sayPrefix(failure.message, prefix)
   const message = withPlace(words, failure, connection)

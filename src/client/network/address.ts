@@ -1,4 +1,4 @@
-import { Failure } from '../../contract/failure.ts'
+import { refused } from '../../contract/base-url.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 
 /**
@@ -47,8 +47,4 @@ function escapeSegment(name: string, value: string): string {
 /** Whether a text contains C0 controls, DEL, or C1 controls. Faster than `\p{Cc}`. */
 function hasControl(text: string): boolean {
   return !/^[\x20-\x7e\xa0-\uffff]*$/.test(text)
-}
-
-function refused(message: string, hint?: string): Failure {
-  return new Failure('refused', message, { hint })
 }

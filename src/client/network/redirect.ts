@@ -1,14 +1,9 @@
 import { Failure } from '../../contract/failure.ts'
-import type { HttpRequest } from '../../system/network/transport.ts'
+import type { HttpRequest, OpenResponse } from '../../system/network/transport.ts'
 import { showUrl } from '../redaction.ts'
 
 /** Maximum number of redirects of one request. */
 const maxRedirects = 5
-
-interface RedirectResponse {
-  status: number
-  headers: Record<string, string>
-}
 
 /**
  * The request that a redirect requires (RFC 9110 section 15.4). Undefined for any other response. Follows
@@ -19,7 +14,7 @@ interface RedirectResponse {
  */
 export function followRedirect(
   httpRequest: HttpRequest,
-  response: RedirectResponse,
+  response: Pick<OpenResponse, 'status' | 'headers'>,
   earlier: number,
 ): HttpRequest | undefined {
   const { status, headers } = response

@@ -1,13 +1,5 @@
-import type { ServiceRequest } from './service-request.ts'
-import { requestIdFor } from './service-request.ts'
-
-/** A request as the process sends it. Header names are lower case. */
-export interface ProcessRequest {
-  method: string
-  url: URL
-  headers: Record<string, string>
-  body?: string | Uint8Array
-}
+import type { HttpRequest } from '../../system/network/transport.ts'
+import { requestIdFor, type ServiceRequest } from './service-request.ts'
 
 /** A request of the process that runs the service. */
 export class InProcessRequest implements ServiceRequest {
@@ -24,7 +16,7 @@ export class InProcessRequest implements ServiceRequest {
   readonly #body: Uint8Array
   readonly #listeners: (() => void)[] = []
 
-  constructor({ method, url, headers, body = '' }: ProcessRequest) {
+  constructor({ method, url, headers, body = '' }: HttpRequest) {
     this.#body = typeof body === 'string' ? Buffer.from(body) : body
     this.method = method
     this.url = url.pathname + url.search

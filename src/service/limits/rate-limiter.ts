@@ -35,14 +35,9 @@ export interface Admission {
   minute: WindowState | undefined
 }
 
-interface WaitingRequest {
-  settle(admission: Admission): void
-  fail(error: unknown): void
-}
-
 /** The requests of one key since the last count. */
 interface Queue extends RequestLimits {
-  waiting: WaitingRequest[]
+  waiting: { settle(admission: Admission): void; fail(error: unknown): void }[]
 }
 
 /**

@@ -11,12 +11,6 @@ interface Capacity {
 /** Maximum number of keys that are tracked. The least recently used one is removed first. */
 const maxKeys = 10_000
 
-/** How many requests a key has left, at a time of the monotonic clock. */
-interface Bucket {
-  left: number
-  at: number
-}
-
 /**
  * Limits how fast requests may come, with one token bucket for each key. The state is in the memory of the
  * process: a request without a credential writes nothing to the database for it.
@@ -24,7 +18,8 @@ interface Bucket {
 export class TokenBuckets {
   readonly #clock: Clock
   readonly #capacity: Capacity
-  readonly #buckets = new Map<string, Bucket>()
+  /** How many requests a key has left, at a time of the monotonic clock. */
+  readonly #buckets = new Map<string, { left: number; at: number }>()
 
   constructor(clock: Clock, capacity: Capacity) {
     this.#clock = clock

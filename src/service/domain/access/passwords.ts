@@ -13,9 +13,7 @@ export async function hashPassword(password: string): Promise<string> {
  */
 function composeHash(): string {
   const { randomBytes } = process.getBuiltinModule('node:crypto')
-  const base64 = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
-  const { memoryCost, timeCost, parallelism } = passwordCost
-  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(32)}`
+  return phcString(passwordCost, randomBytes(16), randomBytes(32))
 }
 
 /**
@@ -57,8 +55,7 @@ export const nodeArgon2: Argon2 = {
   hash: async (password, cost) => {
     const nonce = process.getBuiltinModule('node:crypto').randomBytes(16)
     const key = await derive(password, { ...cost, nonce, tagLength: 32 })
-    const { memoryCost, timeCost, parallelism } = cost
-    return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${encode(nonce)}$${encode(key)}`
+    return phcString(cost, nonce, key)
   },
   verify: async (hash, password) => {
     const [, memory, time, lanes, salt = '', stored = ''] = phc.exec(hash) ?? []
@@ -77,8 +74,11 @@ export const nodeArgon2: Argon2 = {
 
 const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** Base64 without padding, as the format requires. */
-const encode = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
+function phcString({ memoryCost, timeCost, parallelism }: Cost, salt: Buffer, key: Buffer): string {
+  // The format requires base64 without padding.
+  const [shownSalt, shownKey] = [salt, key].map((bytes) => bytes.toString('base64').replaceAll('=', ''))
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${shownSalt}$${shownKey}`
+}
 
 function derive(
   message: string,

@@ -8,15 +8,10 @@ const maxCredentials = 1_000
 
 type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'>
 
-interface WaitingRequest {
-  request: QueuedRequest
-  start: () => void
-}
-
 /** The requests of one key. */
 interface Queue {
   keyId: string
-  waiting: WaitingRequest[]
+  waiting: { request: QueuedRequest; start: () => void }[]
 }
 
 /**
