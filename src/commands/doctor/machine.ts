@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandLine } from '../../cli/command-line.ts'
 import { ownVariables, unknownVariables } from '../../cli/help/environment-variables.ts'
-import type { Configuration } from '../../config/configuration-file.ts'
-import { localProfile } from '../../config/resolve-options.ts'
+import { profileOfService } from '../../config/resolve-options.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, warning } from './finding.ts'
@@ -73,19 +72,12 @@ export async function examineImports({ context }: Doctor): Promise<Examined[]> {
     const path = file === 'stdin' ? '-' : file
     const command =
       kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
-    const resume = commandLine(...command, ...serviceFlag(service, context.configuration))
+    // The profile has the credential that is needed.
+    const profile = profileOfService(context.configuration, service)
+    const place = profile === undefined ? ['--base-url', service] : ['--profile', profile]
+    const resume = commandLine(...command, ...place)
     const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${resume}`
     // Rows that were never sent may be invalid rows that the import skipped.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })
-}
-
-/** The profile with this base URL, because its credential is needed. */
-function serviceFlag(service: string, { profiles = {} }: Configuration): string[] {
-  if (service === 'local') return ['--profile', localProfile]
-  const found = Object.entries(profiles).find(
-    ([name, { base_url: url = '' }]) =>
-      name !== localProfile && URL.canParse(url) && new URL(url).href === service,
-  )
-  return found ? ['--profile', found[0]] : ['--base-url', service]
 }
