@@ -3,22 +3,18 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { describeFirst } from '../../cli/context/first-requests.ts'
-import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli/input/read-sources.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import { appliedView } from '../../view/settings.ts'
-import { planNotAlone, type ReadingFlags, readWanted } from './settings-change.ts'
+import { applyRequests, planNotAlone, type ReadingFlags, readWanted } from './settings-change.ts'
 
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
   static override description =
     'Only the keys that differ are sent, and then read back. The exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key of the file has changed on the service since the differences were shown, or the plan was saved, nothing is sent, and the exit code is 7.'
-  static override requests = {
-    ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'then reads the settings back.',
-  }
+  static override requests = applyRequests
   static override view = appliedView
   static override examples = BaseCommand.toExamples({
     'Apply a file after confirmation': 'chatctl settings apply settings.yaml',

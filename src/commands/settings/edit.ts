@@ -2,7 +2,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { describeFirst } from '../../cli/context/first-requests.ts'
-import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { editDocument, keepEdit } from '../../cli/input/edit-document.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
@@ -10,6 +9,7 @@ import { Failure } from '../../contract/failure.ts'
 import { settingsDocument } from '../../contract/resources/settings-file.ts'
 import { appliedView } from '../../view/settings.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
+import { applyRequests } from './settings-change.ts'
 
 const fileName = 'settings.yaml'
 
@@ -17,10 +17,7 @@ export default class SettingsEdit extends BaseCommand {
   static override summary = 'Edit the settings in your editor and apply the changes'
   static override description =
     'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi (notepad on Windows).'
-  static override requests = {
-    ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'then reads the settings back.',
-  }
+  static override requests = applyRequests
   static override view = appliedView
   static override examples = BaseCommand.toExamples({
     'Edit and apply': 'chatctl settings edit',

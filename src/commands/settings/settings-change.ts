@@ -1,7 +1,14 @@
 import type { Context } from '../../cli/context/context.ts'
+import { calls, type Requests } from '../../cli/documented-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
+
+/** The requests of `settings apply` and `settings edit`. */
+export const applyRequests: Requests = {
+  ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
+  note: 'then reads the settings back.',
+}
 
 /** The failure for a plan that is given together with something that applies to settings files only. */
 export function planNotAlone(name: string, others: string, command: string): Failure {
