@@ -48,10 +48,7 @@ const between =
   (min: number, max: number): Test<number> =>
   (value) =>
     value < min || value > max ? `must be between ${min} and ${max}` : undefined
-const atLeast =
-  (min: number): Test<number> =>
-  (value) =>
-    value < min ? `must be at least ${min}` : undefined
+const positive: Test<number> = (value) => (value < 1 ? 'must be at least 1' : undefined)
 const integer: Test<number> = (value) => (Number.isInteger(value) ? undefined : 'must be an integer')
 const notEmpty: Test<string | unknown[]> = (value) =>
   (typeof value === 'string' ? value.trim() : value).length === 0 ? 'must not be empty' : undefined
@@ -104,7 +101,7 @@ export const fieldConstraints: { readonly [N in EndpointName]?: readonly FieldCo
     optional('model', notEmpty, modelLength),
     required('messages', notEmpty),
     optional('temperature', between(0, 2)),
-    optional('max_tokens', atLeast(1)),
+    optional('max_tokens', positive),
   ],
   sendMessage: [required('message', withinMessageLimit, notEmpty), optional('model', notEmpty, modelLength)],
   listHistory: [optional('limit', integer, between(1, 100))],
@@ -116,12 +113,12 @@ export const fieldConstraints: { readonly [N in EndpointName]?: readonly FieldCo
   updateSettings: [
     optional('app_name', notEmpty, hasLength(1, 200)),
     optional('theme.mode', oneOf(modes)),
-    optional('limits.max_tokens', atLeast(1)),
-    optional('limits.max_requests_per_min', atLeast(1)),
+    optional('limits.max_tokens', positive),
+    optional('limits.max_requests_per_min', positive),
   ],
   setApiConfiguration: [
     optional('version', notEmpty, hasLength(1, 200)),
-    optional('rate_limiting.requests_per_minute', atLeast(1)),
+    optional('rate_limiting.requests_per_minute', positive),
     optional('cors.allowed_origins', each(isOrigin, 'must be * or an origin such as https://example.com')),
   ],
   createUser: [
