@@ -23,7 +23,7 @@ export function valuesOf(object: object): Leaves {
   return new Map(leavesOf(object).filter(([, value]) => value !== undefined && !isRecord(value)))
 }
 
-/** A planned or applied change of a key. */
+/** A planned or applied change of a key, or a managed key, whether it differs or not. */
 export interface Change {
   /** Dotted; keys of the API configuration begin with `api.`. */
   path: string
@@ -34,23 +34,20 @@ export interface Change {
   drifted?: true
 }
 
-/** A key of a settings file, whether it differs or not. */
-export type ManagedKey = Change
-
 /** The current and the wanted values of the managed keys. */
 export interface Plan {
   /** Base URL, or `local` for the embedded service. */
   service: string
   /** Of the settings from which a saved plan was made, if the service has one. */
   serial?: string | undefined
-  settings: readonly ManagedKey[]
+  settings: readonly Change[]
   /** Paths from the root of the API configuration. Absent if the file contains none of it. */
   api?: {
     /** When the `from` values were sent; null if that is not known. */
     sentAt: string | null
     /** ISO 8601, UTC. A configuration that this machine sends later makes the plan out of date. */
     comparedAt: string
-    managed: readonly ManagedKey[]
+    managed: readonly Change[]
   }
 }
 
@@ -84,15 +81,10 @@ export function makePlan(
 }
 
 /** In the order of the contract, not of the file. Undocumented keys follow. */
-function managedKeys(
-  keys: readonly SettingsKey[],
-  wanted: object,
-  current: object,
-  sent?: Leaves,
-): ManagedKey[] {
+function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object, sent?: Leaves): Change[] {
   const leaves = valuesOf(wanted)
   const documented = keys.map(({ path }) => path)
-  return [...new Set([...documented, ...leaves.keys()])].flatMap((path): ManagedKey[] => {
+  return [...new Set([...documented, ...leaves.keys()])].flatMap((path): Change[] => {
     if (!leaves.has(path)) return []
     const [from, to] = [foundAt(current, path), leaves.get(path)]
     const isSent = (value: unknown) => isSameValue(path, value, sent?.get(path))
@@ -139,7 +131,7 @@ export function plannedRequests(plan: Plan): PlannedRequest[] {
   ]
 }
 
-function wantedOf(managed: readonly ManagedKey[]): object {
+function wantedOf(managed: readonly Change[]): object {
   return nest(managed.map(({ path, to }) => [path, to]))
 }
 
@@ -154,7 +146,7 @@ export function changedPlan(plan: Plan): Plan {
   return { ...plan, settings: plan.settings.filter(isChange) }
 }
 
-function isChange({ path, from, to }: ManagedKey): boolean {
+function isChange({ path, from, to }: Change): boolean {
   return !isSameValue(path, from, to)
 }
 

@@ -12,7 +12,7 @@ import { isOursAlone, makePrivateDirectory } from '../../system/files/private-di
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
-import { chooseTarget, type Target } from '../context/target.ts'
+import { chooseTarget, type RemoteTarget } from '../context/target.ts'
 import { ownerOf } from '../credential/credential-stores.ts'
 import { type Host, resolvePath } from '../host.ts'
 import type { LiveValues } from './suggestions.ts'
@@ -121,7 +121,7 @@ function modelServerList(server: ReturnType<typeof resolveModelServer>['server']
 
 /** Undefined if the profile is not signed in, or the token must be renewed. Tab runs no credential command. */
 async function remoteList(
-  { profile, baseUrl, identity, command, fromEnvironment }: Extract<Target, { kind: 'remote' }>,
+  { profile, baseUrl, identity, command, fromEnvironment }: RemoteTarget,
   configuration: Configuration,
   host: Host,
 ): Promise<ModelList | undefined> {

@@ -12,7 +12,7 @@ import { CredentialStores } from '../credential/credential-stores.ts'
 import { obtainFromCommand } from '../credential/obtain-from-command.ts'
 import type { Output } from '../output/output.ts'
 import type { BaseContext } from './base-context.ts'
-import { refuseIfReadOnly, type Target } from './target.ts'
+import { type RemoteTarget, refuseIfReadOnly, type Target } from './target.ts'
 
 type Transport = TransportOptions & { signal: AbortSignal }
 
@@ -109,7 +109,7 @@ export class Credentials {
     return { tokens, env: environmentWithToken(this.#base.env, to, secret, tokens.access_token) }
   }
 
-  #demandRemote(): Extract<Target, { kind: 'remote' }> {
+  #demandRemote(): RemoteTarget {
     const to = this.#target()
     if (to.kind === 'remote') return to
     throw new Failure('usage', 'The API key of the embedded service is valid only while a command runs', {

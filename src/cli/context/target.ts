@@ -27,6 +27,8 @@ export type Target =
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
 
+export type RemoteTarget = Extract<Target, { kind: 'remote' }>
+
 /**
  * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
  * embedded service, unless an API key shows that another was meant.

@@ -10,8 +10,9 @@ import { Failure } from '../../contract/failure.ts'
 import { credentialExpiryOf } from '../../contract/headers.ts'
 import type { Clock } from '../../system/clock.ts'
 import { commandLine, quoteWord } from '../command-line.ts'
+import type { BaseContext } from '../context/base-context.ts'
 import type { Connection } from '../context/connection.ts'
-import type { Target } from '../context/target.ts'
+import type { RemoteTarget, Target } from '../context/target.ts'
 import type { Output } from '../output/output.ts'
 
 /** Which credential requests use, and why. Without the secret. */
@@ -66,11 +67,7 @@ export async function credentialInUse(
   }
 }
 
-export function noCredential({
-  baseUrl,
-  profile,
-  isOfProfile,
-}: Extract<Target, { kind: 'remote' }>): Failure {
+export function noCredential({ baseUrl, profile, isOfProfile }: RemoteTarget): Failure {
   if (profile !== undefined && !isOfProfile) {
     return new Failure(
       'unauthorized',
@@ -126,7 +123,7 @@ function describeRefusal(target: Target, kind: StoredCredential['kind'] | undefi
 
 /** What the client sends. @throws Failure `unauthorized` where neither the environment nor the profile has one */
 export function credentialOf(
-  to: Extract<Target, { kind: 'remote' }>,
+  to: RemoteTarget,
   signedIn: RenewingCredential | undefined,
   held: HeldCredential | undefined,
 ): string | CredentialSource {
@@ -141,13 +138,7 @@ export function variablesInUse(env: NodeJS.ProcessEnv): string[] {
 }
 
 /** A key in the environment takes precedence over what signing in or out has just changed. */
-export function noticeCredentialPrecedence({
-  env,
-  output,
-}: {
-  env: NodeJS.ProcessEnv
-  output: Output
-}): void {
+export function noticeCredentialPrecedence({ env, output }: BaseContext): void {
   const [variable] = variablesInUse(env)
   if (variable) output.notice(`${variable} is set and takes precedence over the sign-in.`)
 }

@@ -3,15 +3,13 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { warnOfUnsaved } from '../../cli/context/credentials.ts'
-import type { Target } from '../../cli/context/target.ts'
+import type { RemoteTarget } from '../../cli/context/target.ts'
 import { noCredential } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { refreshView } from '../../view/auth.ts'
-
-type Remote = Extract<Target, { kind: 'remote' }>
 
 export default class AuthRefresh extends BaseCommand {
   static override summary = 'Renew the tokens of a sign-in now'
@@ -81,7 +79,7 @@ async function readTokens(context: Context) {
 
 async function renew(
   { directories, credentials: { stores }, transport, output }: Context,
-  { profile, baseUrl }: Remote & { profile: string },
+  { profile, baseUrl }: RemoteTarget & { profile: string },
   tokens: TokenSet,
   scope: string | undefined,
 ): Promise<TokenSet> {

@@ -11,11 +11,11 @@ import { countOf } from '../../view/format/quantities.ts'
 import { type Comparison, differenceView } from '../../view/settings.ts'
 import { compareSettings, readSettings } from '../compare-settings.ts'
 import {
+  type Change,
   changesOf,
   coverageOf,
   foundAt,
   isSameValue,
-  type ManagedKey,
   makePlan,
   type Part,
   type Plan,
@@ -144,7 +144,7 @@ export function assertCurrent(
   throw new Failure('conflict', `${what}: ${words.join('; ')}${since}`, { details: { keys: changed }, hint })
 }
 
-function changedSince(managed: readonly ManagedKey[], current: object, prefix: string) {
+function changedSince(managed: readonly Change[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
     const is = foundAt(current, path)
     if (isSameValue(path, is, from)) return []

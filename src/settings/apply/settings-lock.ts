@@ -14,15 +14,10 @@ const maxWait = 120_000
  * @throws Failure `conflict` if another process holds the lock for too long; else the error of the work
  */
 export async function withSettingsLock<T>(
-  {
-    directories,
-    service,
-    signal,
-    say,
-    warn,
-  }: Pick<Run, 'directories' | 'service' | 'signal' | 'say' | 'warn'>,
+  run: Pick<Run, 'directories' | 'service' | 'signal' | 'say' | 'warn'>,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { directories, service, signal, say, warn } = run
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   const onWait = () => say('Waiting for another chatctl process that is changing these settings…')
   let release: (() => void) | undefined
