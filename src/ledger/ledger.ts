@@ -23,6 +23,8 @@ import {
   type ImportNote,
   type Note,
   type OutcomeRecord,
+  type PlanNote,
+  planKey,
   type RowNote,
   readRecord,
   type StateNote,
@@ -149,6 +151,11 @@ export class Ledger {
       // A change that was erased was before the note.
       return { ...note, start: change ? change.at + 1 : at }
     })
+  }
+
+  /** Whether a saved plan, or a part of it, was applied on its own. @throws as `entries` */
+  hasApplied(id: string, part?: string): boolean {
+    return this.#notesWith<PlanNote>('plan', planKey(id, part)).length > 0
   }
 
   /** The imports of files from this machine. @throws as `entries` */

@@ -67,7 +67,7 @@ interface EndRecord {
 }
 
 /** What a run notes beside its changes. */
-export type Note = StateNote | ImportNote | FileNote | RowNote | OutcomeRecord
+export type Note = StateNote | PlanNote | ImportNote | FileNote | RowNote | OutcomeRecord
 
 /** With the ID of the run. */
 export type WrittenNote<N extends Note = Note> = N & { by: string }
@@ -82,6 +82,17 @@ export interface StateNote {
   after: string
   /** Whether another machine has written it. Then it has no changes of the run. */
   isRead?: boolean
+}
+
+/** A saved plan that is applied, and then cannot be applied again. */
+export interface PlanNote {
+  /** Its ID; with a dot and the name of a part, if only that is applied. */
+  plan: string
+}
+
+/** What names a plan, or one part of it. */
+export function planKey(id: string, part: string | undefined): string {
+  return part === undefined ? id : `${id}.${part}`
 }
 
 export interface ImportNote {

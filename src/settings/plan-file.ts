@@ -1,9 +1,9 @@
 import { Failure } from '../contract/failure.ts'
+import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
 import {
   composePlan,
-  isApplied,
   misfitOf,
   newHeader,
   type PlanHeader,
@@ -54,9 +54,10 @@ export function refusalOf(
   const toolVersion = refresh ? saved.tool : use.toolVersion
   const misfit = misfitOf(name, saved, { service, toolVersion, now: clock.now() }, settingsPlan)
   if (misfit || refresh) return misfit
-  const isWhole = isApplied(directories, saved.id)
+  const ledger = Ledger.of(directories, service)
+  const isWhole = ledger.hasApplied(saved.id)
   const applied = only === undefined ? parts : [only]
-  if (!isWhole && !applied.some((part) => isApplied(directories, saved.id, part))) return undefined
+  if (!isWhole && !applied.some((part) => ledger.hasApplied(saved.id, part))) return undefined
   const inPart = isWhole || only !== undefined ? '' : ' in part'
   const advice = [settingsPlan.newPlan]
   return new Failure('conflict', `The plan ${name} was already sent${inPart}`, { advice })
@@ -83,6 +84,7 @@ export function readPlanToApply(
     throw new Failure('refused', words, { hint: allowUnknownKeys })
   }
   // The part that this machine has applied has moved the serial.
-  const isBegun = parts.some((part) => isApplied(run.directories, saved.id, part))
+  const ledger = Ledger.of(run.directories, run.service)
+  const isBegun = parts.some((part) => ledger.hasApplied(saved.id, part))
   return { id: saved.id, plan: isBegun ? { ...plan, serial: undefined } : plan, ignored }
 }

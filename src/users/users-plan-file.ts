@@ -1,5 +1,7 @@
 import type { Input } from '../bulk/input/input.ts'
 import { Failure } from '../contract/failure.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import type { Run } from '../run/run.ts'
 import {
   composePlan,
   type PlanHeader,
@@ -67,16 +69,15 @@ export function readUsersPlan(
  * Refuses to apply a plan a second time, or with another generation of the state file, whose users may differ.
  *
  * @param name of the plan
- * @param isApplied whether this user has applied the plan
  * @throws Failure `conflict`
  */
 export function assertUnapplied(
+  { directories, service }: Pick<Run, 'directories' | 'service'>,
   name: string,
-  { serial }: UsersPlanHeader,
+  { id, serial }: UsersPlanHeader,
   state: UsersState,
-  isApplied: boolean,
 ): void {
-  if (isApplied) {
+  if (Ledger.of(directories, service).hasApplied(id)) {
     throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [usersPlan.newPlan] })
   }
   if (state.serial === serial) return

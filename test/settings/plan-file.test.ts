@@ -1,8 +1,8 @@
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { hintOf } from '../../src/cli/errors/hints.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { LedgerRun } from '../../src/ledger/ledger-run.ts'
 import { makePlan, type Plan } from '../../src/settings/plan.ts'
 import {
   composePlanFile,
@@ -13,7 +13,7 @@ import {
 } from '../../src/settings/plan-file.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/files/directories.ts'
-import { composePlan, isApplied, isPlan, markApplied } from '../../src/system/files/saved-plan.ts'
+import { composePlan, isPlan } from '../../src/system/files/saved-plan.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 import { useStateDirectory } from './state-directory.ts'
@@ -46,7 +46,7 @@ function read(text: string, context: typeof about & PlanUse = about) {
 }
 
 describe('a plan file', () => {
-  const state = useStateDirectory(env)
+  useStateDirectory(env)
 
   it('restores the saved plan', () =>
     fc.assert(
@@ -109,22 +109,18 @@ describe('a plan file', () => {
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
   })
 
-  it('can be sent once, unless it is refreshed', () => {
+  it('can be sent once, unless it is refreshed', async () => {
     const text = composePlanFile(plan, '1.2.3', systemClock)
     const { id } = read(text)
-    expect(isApplied(directories, id)).to.equal(false)
-    markApplied(directories, id)
-    markApplied(directories, id)
-    expect(isApplied(directories, id)).to.equal(true)
+    const ledger = Ledger.of(directories, service)
+    const run = new LedgerRun(ledger, { command: 'settings apply', profile: null, service }, systemClock)
+    await run.note({ plan: id })
+    run.close()
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal('The plan a.plan was already sent')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
     expect(read(composePlanFile(plan, '1.2.3', systemClock)).plan, 'another of the same').to.deep.equal(plan)
-    const directory = join(state.path(), 'applied-plans')
-    expect(readdirSync(directory)).to.deep.equal([id])
-    expect(statSync(directory).mode & 0o777).to.equal(0o700)
-    expect(statSync(join(directory, id)).mode & 0o777).to.equal(0o600)
   })
 
   it('can contain keys that are not documented', () => {

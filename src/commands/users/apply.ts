@@ -69,15 +69,12 @@ export default class UsersApply extends BaseCommand {
     const { args, flags, context } = await this.start(UsersApply)
     const names = userFileNames(args.file, flags.file, this)
     context.demandNamedService()
-    const { directories } = context
-    const [{ UserFiles }, { stateNameFor }, { withState }, { assertUnapplied }, { isApplied, markApplied }] =
-      await Promise.all([
-        import('../../users/user-files.ts'),
-        import('../../users/state/users-state.ts'),
-        import('../../users/known-users.ts'),
-        import('../../users/users-plan-file.ts'),
-        import('../../system/files/saved-plan.ts'),
-      ])
+    const [{ UserFiles }, { stateNameFor }, { withState }, { assertUnapplied }] = await Promise.all([
+      import('../../users/user-files.ts'),
+      import('../../users/state/users-state.ts'),
+      import('../../users/known-users.ts'),
+      import('../../users/users-plan-file.ts'),
+    ])
     const files = await UserFiles.open(context, names, userFilesOptions(context, flags))
     const input = files.findPlan()
     const more = (['recreate-missing', 'retry-unknown'] as const).find((name) => flags[name])
@@ -89,17 +86,13 @@ export default class UsersApply extends BaseCommand {
     const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
     const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
     const { result: applied } = await withState(context, [path, opening], async (state, known) => {
-      if (input && plan)
-        assertUnapplied(input.name, plan.header, state, isApplied(directories, plan.header.id))
+      if (input && plan) assertUnapplied(context, input.name, plan.header, state)
       else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-      const onFirstChange = async () => {
-        if (plan) markApplied(directories, plan.header.id)
-      }
       const { compareAndApply } = await import('../../users/apply/apply-run.ts')
       return compareAndApply(context, {
         ...comparisonOf(flags),
         source: plan ? { plan } : files,
-        ...{ total, state, known, onFirstChange, yes: flags.yes },
+        ...{ total, state, known, yes: flags.yes },
         withoutIds: flags['without-ids'],
         recreateMissing: flags['recreate-missing'],
         retryUnknown: flags['retry-unknown'],

@@ -4,8 +4,8 @@ import { quoteForeign } from '../../contract/notation/text.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
+import { planKey } from '../../ledger/record.ts'
 import type { Run } from '../../run/run.ts'
-import { markApplied } from '../../system/files/saved-plan.ts'
 import { contradictionOf, shownValue } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Comparison, differenceView } from '../../view/settings.ts'
@@ -93,22 +93,13 @@ export async function confirmAndApply(
     try {
       await applyPlan(run, plan, settings)
     } finally {
-      if (saved && run.hasSentChange) await noteApplied(run, saved)
+      if (saved && run.hasSentChange) await run.note({ plan: planKey(saved.id, saved.only) })
     }
     return undefined
   })
   if (!newPlan) return plan
   run.say('The settings have changed. These are the new differences.')
   return confirmAndApply(run, newPlan, options, replans - 1)
-}
-
-/** A failure to do so must not hide the outcome of the changes. */
-async function noteApplied(run: Run, { id, only }: { id: string; only: Part | undefined }): Promise<void> {
-  try {
-    markApplied(run.directories, id, only)
-  } catch (error) {
-    await run.warn((error as Error).message)
-  }
 }
 
 /**

@@ -1,15 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
 import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
 import { type Clock, isoAfter, isoNow } from '../clock.ts'
 import { systemFailure } from '../describe-system-error.ts'
-import type { Directories } from './directories.ts'
 import { replaceDocument } from './document-file.ts'
-import { makePrivateDirectory } from './private-directory.ts'
 import { isSealed, type SealKey, sealPlan, unsealPlan } from './sealed-plan.ts'
 
 /** Where a saved plan comes from. */
@@ -46,7 +43,6 @@ export interface PlanKind {
 
 const end = /,"checksum":"([0-9a-f]{64})"\}\s*$/
 
-/** The id becomes a file name. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const timePattern = /^\d{4}(-\d\d){2}T\d\d(:\d\d){2}(\.\d+)?Z$/
@@ -152,29 +148,4 @@ export function misfitOf(
     return misfit(`is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`)
   if (end !== undefined && !(about.now <= Date.parse(end))) return misfit(`was valid until ${end}`)
   return tool === about.toolVersion ? undefined : otherVersion(name, tool, about.toolVersion, kind)
-}
-
-/**
- * Records that a plan was applied, so that it cannot be applied again.
- * @param part that was applied (default: the whole plan)
- * @throws Failure `storage`
- */
-export function markApplied(directories: Directories, id: string, part?: string): void {
-  const path = markOf(directories, id, part)
-  try {
-    makePrivateDirectory(dirname(path))
-    writeFileSync(path, '', { mode: 0o600 })
-  } catch (cause) {
-    const hint = `Make ${dirname(path)} writable. Do not apply the plan file again.`
-    throw systemFailure('Cannot record that the plan was applied', cause, hint)
-  }
-}
-
-/** Whether this part of a plan was applied on its own (default: the whole plan in one piece). */
-export function isApplied(directories: Directories, id: string, part?: string): boolean {
-  return existsSync(markOf(directories, id, part))
-}
-
-function markOf({ state }: Directories, id: string, part: string | undefined): string {
-  return join(state, 'applied-plans', part === undefined ? id : `${id}.${part}`)
 }

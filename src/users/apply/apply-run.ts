@@ -3,6 +3,7 @@ import { runRows } from '../../bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import { readBackPauses } from '../../contract/request-defaults.ts'
 import type { Run } from '../../run/run.ts'
+import { once } from '../../system/once.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
 import type { KnownUsers } from '../known-users.ts'
@@ -21,8 +22,6 @@ export interface ApplyFilesOptions extends Comparing {
   withoutIds: boolean
   /** Whether to skip the confirmation prompt. */
   yes: boolean
-  /** Called before the first request that changes something. */
-  onFirstChange(): Promise<void>
 }
 
 export interface AppliedUsers {
@@ -39,7 +38,7 @@ export interface AppliedUsers {
  * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
 export async function compareAndApply(run: Run, options: ApplyFilesOptions): Promise<AppliedUsers> {
-  const { state, known, concurrency, quota, refresh, onFirstChange } = options
+  const { state, known, concurrency, quota, refresh, source } = options
   const passwords = new PasswordSource(options.passwords, run)
   const bulk = new BulkRun(run, { noun: 'user', quota })
   const client = await bulk.connect()
@@ -55,12 +54,14 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   run.refuseClaimed(known.size())
   const counts = { done: 0, failed: 0, unknown: 0 }
   const progress = rows > 0 ? bulk.begin({ rows, isSending: true }) : undefined
-  let begun: Promise<void> | undefined
+  const notePlan = once(async () => {
+    if ('plan' in source) await run.note({ plan: source.plan.header.id })
+  })
   const sending = {
     ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
     ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds, known.emails()) },
     passwordOf: (email: string) => passwords.of(email),
-    beforeChange: () => (begun ??= onFirstChange()),
+    beforeChange: notePlan,
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {
       outcomes.set(user, outcome)
       passwords.settle(user, outcome)
