@@ -210,9 +210,14 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
 /** What was last sent for each field of each user, by ID. @param entries oldest first */
 export function sentTo(entries: readonly PlacedEntry[]): Map<string, Map<string, SentField>> {
   const sent = new Map<string, Map<string, SentField>>()
+  const holders = new Map<string, string | null>()
   for (const entry of entries) {
     const { user_id: id, at, command, outcome, error, position } = entry
     if (outcome === 'refused' || id === null) continue
+    const isCreation = isRequestTo(endpoints.createUser, entry)
+    // The response to another creation had the ID.
+    if (isCreation && (holders.get(id) ?? entry.email) !== entry.email) continue
+    if (isCreation) holders.set(id, entry.email)
     const fields = sent.get(id) ?? new Map<string, SentField>()
     sent.set(id, fields)
     for (const [path, hash] of Object.entries(entry.sent))

@@ -1,6 +1,7 @@
 import { Failure } from '../contract/failure.ts'
 import { runOf, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import { outcomesIn } from '../ledger/live-runs.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
@@ -33,6 +34,7 @@ export class KnownUsers {
   })
   /** The imports of files. */
   readonly imports = once(() => this.#ledger.imports())
+  readonly #outcomeOf = once(() => outcomesIn(this.#ledger))
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
   /** Of the state file when it was opened. */
@@ -101,6 +103,14 @@ export class KnownUsers {
   /** The creation of a user that was last sent. */
   creationOf(email: string): UserKnowledge | undefined {
     return this.#users().get(email.toLowerCase())
+  }
+
+  /** Why the last creation of a user, whose outcome is unknown, is not to be resolved. */
+  holdOf(email: string): 'skipped' | 'in_progress' | undefined {
+    const { creation, change: id = '' } = this.creationOf(email) ?? {}
+    if (creation === 'skipped') return creation
+    const outcome = this.#outcomeOf()({ id, outcome: 'unknown', error: null })
+    return outcome === 'in_progress' ? outcome : undefined
   }
 
   #entryOf(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {

@@ -71,6 +71,7 @@ function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
 
 /** Whether a resolution applies: a user that was certainly created must not be created again. */
 function canResolve({ as }: Resolution, state: RowState | undefined): boolean {
+  if (state?.hold !== undefined) return false
   return !(as === 'retry' && state?.outcome === 'done')
 }
 

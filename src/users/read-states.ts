@@ -38,13 +38,15 @@ export function readStates(rows: readonly ValidRow[], earlier: EarlierRuns): Set
       isOwnOnly || (created !== undefined && found?.id === undefined && found?.creation !== 'forgotten')
     const entry = isOwn ? created : known.find(email)
     if (!entry || entry.creation === 'forgotten') continue
-    const isSkipped = entry.creation === 'unknown' && known.creationOf(email)?.creation === 'skipped'
-    row.state = { ...createdState(row.row, entry), isSkipped, isCreator: isOwn }
+    const state = createdState(row.row, entry)
+    const hold = state.outcome === 'unknown' ? known.holdOf(email) : undefined
+    const error = hold === 'in_progress' ? 'another command is creating this user now' : state.error
+    row.state = { ...state, hold, error, isCreator: isOwn }
   }
   return counted
 }
 
-const none = { error: undefined, lacksId: false, isSkipped: false, isCreator: false, isCurrent: false }
+const none = { error: undefined, lacksId: false, hold: undefined, isCreator: false, isCurrent: false }
 
 function createdState(row: ImportedUser, { id, ids, creation, hashes }: ComparedEntry): RowState {
   const steps = stepsOf(row)
@@ -87,7 +89,10 @@ function isLastSent(row: ImportedUser, step: Step, hashOf: (path: string) => str
   )
 }
 
-/** Whether the name and the metadata of a row are what was last sent. */
+/** Whether the name and the metadata of a row are what was last sent and confirmed. */
 export function isAsCreated(row: ImportedUser, sent: ReadonlyMap<string, SentField> | undefined): boolean {
-  return isLastSent(row, 'create', (path) => sent?.get(path)?.hash)
+  return isLastSent(row, 'create', (path) => {
+    const field = sent?.get(path)
+    return field?.outcome === 'done' ? field.hash : undefined
+  })
 }

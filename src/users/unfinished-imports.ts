@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { lockInput } from '../bulk/file-run.ts'
 import { endpoints } from '../contract/endpoints.ts'
-import { type ImportKnowledge, isRequestTo, runOf, usersIn } from '../ledger/knowledge.ts'
+import { type ImportKnowledge, isRequestTo, type PlacedEntry, runOf, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 
@@ -23,7 +24,9 @@ function unfinishedIn(ledger: Ledger): UnfinishedImport[] {
   if (open.length === 0) return []
   const changes = ledger.userChanges()
   return open.flatMap(({ import: kind, file, text, rows, runs, openRuns }) => {
-    const own = changes.filter(({ id }) => runs.includes(runOf(id)))
+    // A change without a response, or with a 429, was certainly not done, and is sent again.
+    const isSent = ({ outcome, status }: PlacedEntry) => outcome !== 'refused' || (status ?? 429) !== 429
+    const own = changes.filter((entry) => runs.includes(runOf(entry.id)) && isSent(entry))
     // Rows without an id are not sent again after a finished run.
     const counted = own.filter(
       (entry) => openRuns.includes(runOf(entry.id)) || isRequestTo(endpoints.createUser, entry),
@@ -46,7 +49,7 @@ export async function closeImports(
   run: Run,
   { file, kind }: { file: string; kind: ImportKnowledge['import'] },
 ): Promise<UnfinishedImport[]> {
-  const path = file === '-' ? undefined : run.resolvePath(file)
+  const path = file === '-' ? undefined : resolve(run.resolvePath(file))
   const name = path === undefined ? 'stdin' : existsSync(path) ? realpathSync(path) : path
   const closed = unfinishedIn(Ledger.of(run.directories, run.service)).filter(
     (found) => found.file === name && found.import === kind,

@@ -20,7 +20,7 @@ export async function warnOfUnsent(
       `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
     )
   const edited = created.filter(
-    ({ row, state }) => state?.isCreator && !isAsCreated(row, known.sent().get(state.id ?? '')),
+    ({ row, state }) => state?.isCreator && state.id && !isAsCreated(row, known.sent().get(state.id)),
   )
   const [first] = edited
   if (first) {
@@ -28,7 +28,7 @@ export async function warnOfUnsent(
     const rows = countOf(edited.length, 'row')
     const command = run.commandFor('users', 'update', state?.id ?? 'ID', '--help')
     await run.warn(
-      `The name or the metadata of ${rows} differs from those in the ledger (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
+      `The name or the metadata of ${rows} is not what was last sent and confirmed (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
     )
   }
   const emails = new Set(valid.map(({ row }) => row.email?.toLowerCase()))

@@ -60,7 +60,7 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
     if (status === 'skipped' && remains) remaining++
     if (status === 'failed') failed.push({ ...result, index: row.index })
     if (status === 'unknown' && 'state' in row) {
-      const mayRetry = row.state?.outcome !== 'done'
+      const mayRetry = row.state?.outcome !== 'done' && row.state?.hold === undefined
       unknown.push({ ...result, place: formatRowPlace(row), mayRetry })
     }
   }
@@ -139,7 +139,7 @@ export function resultOf(checked: CheckedRow | ValidRow): RowResult {
 type Progress = Pick<RowResult, 'status' | 'remains'>
 
 function progressOf({ row, state }: ValidRow): Progress {
-  if (state?.isSkipped) return { status: 'skipped', remains: false }
+  if (state?.hold === 'skipped') return { status: 'skipped', remains: false }
   if (isUnresolved(state)) return { status: 'unknown', remains: false }
   const { outcome } = state ?? {}
   if (outcome === 'refused' || outcome === 'contradicted') return { status: 'failed', remains: true }

@@ -12,7 +12,8 @@ export interface RowState {
   error: string | undefined
   /** Whether the user was created without an ID in the response, which a later step needs. */
   lacksId: boolean
-  isSkipped: boolean
+  /** Why an unknown outcome is not resolved: on request, or because another command waits for the response. */
+  hold: 'skipped' | 'in_progress' | undefined
   /** Whether this import has created the user. */
   isCreator: boolean
   /** Whether this run has sent a request for the row. */
@@ -21,7 +22,7 @@ export interface RowState {
 
 /** Whether the outcome of a create is unknown, so that the user must resolve it. */
 export function isUnresolved(state: RowState | undefined): boolean {
-  if (state?.step !== 'create' || state.isSkipped) return false
+  if (state?.step !== 'create' || state.hold === 'skipped') return false
   return state.lacksId || state.outcome === 'unknown' || state.outcome === 'unverified'
 }
 
@@ -29,8 +30,8 @@ export function isUnresolved(state: RowState | undefined): boolean {
 export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
   const steps = stepsOf(row)
   if (!state) return steps
-  const { step, outcome, lacksId, isSkipped } = state
-  if (isSkipped || (step === 'create' && outcome === 'contradicted')) return []
+  const { step, outcome, lacksId, hold } = state
+  if (hold === 'skipped' || (step === 'create' && outcome === 'contradicted')) return []
   const at = steps.indexOf(step)
   return steps.slice(outcome === 'done' && !lacksId ? at + 1 : at)
 }

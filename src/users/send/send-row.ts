@@ -45,7 +45,7 @@ export async function sendRow(sending: RowSending, work: RowWork): Promise<void>
   const { email = '' } = checked.row
   if (resolution?.as === 'skip') {
     await sending.settle(email, { outcome: 'unknown', error: 'skipped' })
-    note(checked, { step: 'create', outcome: 'unknown', isSkipped: true })
+    note(checked, { step: 'create', outcome: 'unknown', hold: 'skipped' })
   }
   if (resolution?.as === 'created') {
     const { id } = resolution
@@ -109,7 +109,7 @@ async function sendStep(sending: RowSending, sent: SentStep): Promise<boolean> {
 
 function note(checked: ValidRow, known: KnownOutcome & Pick<RowState, 'step'>): void {
   const { isCreator = false, isCurrent = false } = checked.state ?? {}
-  const before = { id: undefined, error: undefined, lacksId: false, isSkipped: false, isCurrent }
+  const before = { id: undefined, error: undefined, lacksId: false, hold: undefined, isCurrent }
   checked.state = { ...before, isCreator: isCreator || known.step === 'create', ...known }
 }
 
