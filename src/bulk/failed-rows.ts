@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } fro
 import { basename, dirname, extname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import type { FileNote } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import { replaceDocument } from '../system/files/document-file.ts'
 import type { Input, InputFormat } from './input/input.ts'
@@ -56,7 +57,7 @@ export async function writeRowList(
 ): Promise<string | undefined> {
   const written = new Map(
     Ledger.of(run.directories, run.service)
-      .files(list)
+      .notesWith<FileNote>('file', list)
       .map(({ path, mark }) => [path, mark]),
   )
   const isOwn = (path: string) => written.has(path) && written.get(path) === fingerprintOf(path)

@@ -46,7 +46,7 @@ export default class Activity extends LocalCommand {
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
-    for (const { sent: _, position: __, replaces: ___, ...entry } of allEntries(
+    for (const { sent: _, position: __, replaces: ___, settledBy: ____, ...entry } of allEntries(
       context.directories,
       () => unreadable++,
       flags.since,

@@ -3,6 +3,7 @@ import { Failure } from '../contract/failure.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
 import { isBusy, openDatabase } from '../system/sqlite.ts'
 import { isRequestTo } from './knowledge.ts'
+import type { Ledger, LedgerEnd } from './ledger.ts'
 import { readRecord } from './record.ts'
 
 /** Number of attempts to hold the lock, one for each ms. */
@@ -10,7 +11,8 @@ const maxAttempts = 10_000
 
 /** Keeps two runs from creating the same user: what others have appended is read before each intent, under a lock. */
 export class Claims {
-  readonly #path: string
+  readonly #ledger: Ledger
+  readonly #known: LedgerEnd
   readonly #run: string
   readonly #database: ReturnType<typeof openDatabase>
   /** Offset of the first line that was not read. */
@@ -20,15 +22,15 @@ export class Claims {
   #isHeld = false
 
   /**
-   * @param path of the ledger
    * @param run ID of the own run
-   * @param after size of the ledger when the run has read it
+   * @param known where the ledger ended when the run has read it
    */
-  constructor(path: string, run: string, after: number) {
-    this.#path = path
+  constructor(ledger: Ledger, run: string, known: LedgerEnd) {
+    this.#ledger = ledger
+    this.#known = known
     this.#run = run
-    this.#next = after
-    this.#database = openDatabase(`${path}.lock`, { timeout: 0 })
+    this.#next = known.size
+    this.#database = openDatabase(`${ledger.path}.lock`, { timeout: 0 })
     this.#database.exec('PRAGMA journal_mode = memory')
   }
 
@@ -40,6 +42,11 @@ export class Claims {
    */
   async demand(email: string): Promise<void> {
     for (let attempt = 0; !this.#hold(attempt); attempt++) await new Promise((done) => setTimeout(done, 1))
+    const { file } = this.#known
+    if (file !== undefined && file !== this.#ledger.end.file)
+      throw new Failure('conflict', `Another command has rewritten the ledger ${this.#ledger.path}`, {
+        hint: 'Run this command again.',
+      })
     if (!this.#others.get(email)?.size) return
     throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
       code: 'claimed',
@@ -72,7 +79,7 @@ export class Claims {
   }
 
   #read(): void {
-    for (const { text, at } of linesWith(this.#path, ['"email":"'], this.#next)) {
+    for (const { text, at } of linesWith(this.#ledger.path, ['"email":"'], this.#next)) {
       this.#next = at + Buffer.byteLength(text) + 1
       const record = text.includes(`:"${this.#run}-`) ? undefined : readRecord(text)
       if (!record || !('email' in record) || record.email === undefined) continue

@@ -1,14 +1,7 @@
 import { endpoints } from '../contract/endpoints.ts'
 import type { Outcome } from '../contract/failure.ts'
 import type { Line } from '../system/files/shared-lines.ts'
-import {
-  type CommandRecord,
-  type ImportNote,
-  type IntentRecord,
-  type OutcomeRecord,
-  readRecord,
-  type WrittenNote,
-} from './record.ts'
+import { type CommandRecord, type IntentRecord, type OutcomeRecord, readRecord } from './record.ts'
 
 /** A change that chatctl sent from this machine. */
 export interface LedgerEntry {
@@ -45,6 +38,8 @@ export interface PlacedEntry extends LedgerEntry {
   sent: Readonly<Record<string, string>>
   /** Of a create: IDs of users with the email who no longer exist. */
   replaces: readonly string[]
+  /** ID of the run that has settled the outcome afterwards. */
+  settledBy?: string | undefined
   /** In the ledger. A later change has a higher one, whatever the clock said. */
   position: number
 }
@@ -58,50 +53,16 @@ export interface SentField
 
 /** What the ledger has about a user. */
 export interface UserKnowledge {
-  /** IDs of the users that were created with the email, newest first. */
+  /** IDs of the users that were created with the email, newest first; only the one that was seen with it, if there is one. */
   ids: readonly string[]
-  /**
-   * `unknown`: no creation was confirmed, and the outcome of one is unknown. `skipped`: the same, and a row of an import
-   * that creates the user is skipped. Undefined if no creation was sent.
-   */
-  creation: 'done' | 'unknown' | 'skipped' | undefined
-  /** ID of the last creation. */
-  change?: string
-}
-
-/** What the ledger has about the import of a file. */
-export interface ImportKnowledge extends Pick<ImportNote, 'import' | 'file' | 'text' | 'rows' | 'restarted'> {
-  /** IDs of its runs since the last one that was restarted. */
-  runs: readonly string[]
-  /** IDs of those after which some row was not sent, or has an unknown outcome. */
-  openRuns: readonly string[]
-  isClosed: boolean
-}
-
-/** @param notes oldest first */
-export function importsIn(notes: readonly WrittenNote<ImportNote>[]): ImportKnowledge[] {
-  const imports = new Map<string, ImportKnowledge & { runs: string[] }>()
-  const finished = new Set<string>()
-  for (const { by, ended, runs = [], ...note } of notes) {
-    const key = JSON.stringify([note.import, note.file, note.text])
-    const known = imports.get(key)
-    for (const run of ended === 'finished' ? [by, ...runs] : []) finished.add(run)
-    if (known && ended === 'closed') known.isClosed = true
-    if (ended) continue
-    const earlier = note.restarted ? undefined : known
-    const restarted = earlier?.restarted ?? note.restarted
-    imports.set(key, {
-      ...note,
-      restarted,
-      runs: [...(earlier?.runs ?? []), by],
-      openRuns: [],
-      isClosed: false,
-    })
-  }
-  return Array.from(imports.values(), (one) => {
-    const openRuns = one.runs.filter((run) => !finished.has(run))
-    return { ...one, openRuns, restarted: one.restarted && openRuns.length === one.runs.length }
-  })
+  /** `unknown`: no creation was confirmed, and the outcome of one is unknown. Undefined if none was sent. */
+  creation: 'done' | 'unknown' | undefined
+  /** The creations of which the user is not known, oldest first. */
+  open: readonly Pick<PlacedEntry, 'id' | 'outcome'>[]
+  /** ID of the run for which nothing is done about them. */
+  skippedBy?: string | undefined
+  /** Whether the response to the last creation has shown other values, or the ID of another user. */
+  isDoubtful: boolean
 }
 
 /**
@@ -125,7 +86,8 @@ export function changesIn(
         sent.position = at
         isMoved = true
       }
-      outcomes.set(record.of, record)
+      // The user of a creation that was settled remains.
+      outcomes.set(record.of, { ...record, user: record.user ?? outcomes.get(record.of)?.user })
     } else if (record && 'id' in record) intents.set(record.id, { intent: record, position: at })
   }
   const runs = findRuns(new Set(Array.from(intents.keys(), runOf)))
@@ -167,12 +129,14 @@ export function entryOf(
     fields,
     ...(values !== undefined && { values }),
     ...(before && { before }),
-    outcome: known?.did ?? 'unknown',
+    // Reading a user has shown the email.
+    outcome: known?.did ?? (method === 'GET' ? 'done' : 'unknown'),
     status: known?.status ?? null,
     request_id: known?.request_id ?? null,
     error: known?.error ?? null,
     sent: sent ?? {},
     replaces,
+    settledBy: known?.by,
     position,
   }
 }
@@ -184,24 +148,46 @@ export function isRequestTo(
   return method === endpoint.method && path.split('?')[0] === endpoint.path
 }
 
-/** The users whose creation was sent and not refused, by email in lower case. @param entries oldest first */
-export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowledge> {
-  const holders = new Map<string, string>()
+/** The emails of users in lower case, by ID: the last one that was seen, or else the first one that was created. */
+export function emailsIn(entries: readonly PlacedEntry[]): Map<string, string> {
+  const emails = new Map<string, string>()
+  for (const { email, user_id: id, method } of entries) {
+    if (email === null || id === null) continue
+    // The ID of another user in a response is not that of this one.
+    if (method === 'GET' || !emails.has(id)) emails.set(id, email.toLowerCase())
+  }
+  return emails
+}
+
+/**
+ * The users whose creation was sent and not refused, by email in lower case.
+ *
+ * @param entries oldest first
+ * @param counts whether an entry counts (default: all)
+ */
+export function usersIn(
+  entries: readonly PlacedEntry[],
+  counts: (entry: PlacedEntry) => boolean = () => true,
+): Map<string, UserKnowledge> {
+  const emails = emailsIn(entries)
   const users = new Map<string, UserKnowledge>()
   for (const entry of entries) {
-    const { id: change, user_id: id, email, outcome, replaces, error } = entry
-    if (outcome === 'refused' || email === null || !isRequestTo(endpoints.createUser, entry)) continue
+    const { id: change, user_id: id, email, outcome, replaces, error, settledBy, method } = entry
+    if (email === null || outcome === 'refused' || !counts(entry)) continue
     const key = email.toLowerCase()
-    const { ids: all = [], creation } = users.get(key) ?? {}
-    const ids = all.filter((other) => !replaces.includes(other))
-    // The ID of another user in a response is not that of this one.
-    const isOther = id !== null && (holders.get(id) ?? key) !== key
-    if (id !== null && !isOther) holders.set(id, key)
-    const isCertain = creation === 'done' || outcome === 'done' || outcome === 'contradicted'
+    const isUsable = id !== null && emails.get(id) === key
+    if (method === 'GET' && isUsable)
+      users.set(key, { ids: [id], creation: 'done', open: [], isDoubtful: false })
+    if (!isRequestTo(endpoints.createUser, entry)) continue
+    const { ids: all = [], creation, open = [] } = users.get(key) ?? {}
+    const ids = all.filter((other) => other !== id && !replaces.includes(other))
+    const isCertain = outcome === 'done' || outcome === 'contradicted'
     users.set(key, {
-      ids: id === null || isOther ? ids : [id, ...ids.filter((other) => other !== id)],
-      creation: isCertain ? 'done' : error === 'skipped' ? 'skipped' : 'unknown',
-      change,
+      ids: isUsable ? [id, ...ids] : ids,
+      creation: creation === 'done' || isCertain ? 'done' : 'unknown',
+      open: isUsable && isCertain ? [] : [...open, { id: change, outcome }],
+      skippedBy: error === 'skipped' ? settledBy : undefined,
+      isDoubtful: outcome === 'contradicted' || (id !== null && !isUsable),
     })
   }
   return users
@@ -210,14 +196,11 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
 /** What was last sent for each field of each user, by ID. @param entries oldest first */
 export function sentTo(entries: readonly PlacedEntry[]): Map<string, Map<string, SentField>> {
   const sent = new Map<string, Map<string, SentField>>()
-  const holders = new Map<string, string | null>()
+  const emails = emailsIn(entries)
   for (const entry of entries) {
     const { user_id: id, at, command, outcome, error, position } = entry
     if (outcome === 'refused' || id === null) continue
-    const isCreation = isRequestTo(endpoints.createUser, entry)
-    // The response to another creation had the ID.
-    if (isCreation && (holders.get(id) ?? entry.email) !== entry.email) continue
-    if (isCreation) holders.set(id, entry.email)
+    if (entry.email !== null && emails.get(id) !== entry.email.toLowerCase()) continue
     const fields = sent.get(id) ?? new Map<string, SentField>()
     sent.set(id, fields)
     for (const [path, hash] of Object.entries(entry.sent))

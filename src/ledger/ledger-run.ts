@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
+import { endpoints } from '../contract/endpoints.ts'
 import { Failure, type RequestOutcome } from '../contract/failure.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { Claims } from './claims.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger, LedgerEnd } from './ledger.ts'
 import { type Change, type CommandRecord, intentOf, lineOf, type Note, outcomeOf } from './record.ts'
 import { compactLedger } from './rewrite-ledger.ts'
 import { lockLedger } from './use-lock.ts'
@@ -53,18 +54,17 @@ export class LedgerRun {
   /**
    * Resolves when the change is on disk.
    *
-   * @param knownSize of the ledger when the run has read which users were created (default: it has not)
+   * @param known where the ledger ended when the run has read which users were created (default: it has not)
    * @returns writes its outcome
    * @throws Failure `storage`; `conflict` if another run has begun to create the user since
    */
-  async begin(change: Change, knownSize?: number): Promise<(outcome: RequestOutcome) => void> {
+  async begin(change: Change, known?: LedgerEnd): Promise<(outcome: RequestOutcome) => void> {
     const intent = intentOf(change)
     const key = () => JSON.stringify(intent)
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#id}-${++this.#count}`
     if (repeated !== undefined) this.#limited.delete(key())
-    if (knownSize !== undefined && change.endpoint === 'createUser')
-      await this.#claim(intent.email, knownSize)
+    if (known && change.endpoint === 'createUser') await this.#claim(intent.email, known)
     // In this turn, because others must not write theirs before.
     this.#log.appendNow(
       lineOf(
@@ -89,14 +89,29 @@ export class LedgerRun {
     return end
   }
 
-  async #claim(email: string | undefined, knownSize: number): Promise<void> {
+  async #claim(email: string | undefined, known: LedgerEnd): Promise<void> {
     if (email === undefined) return
     try {
-      this.#claims ??= new Claims(this.#ledger.path, this.#id, knownSize)
+      this.#claims ??= new Claims(this.#ledger, this.#id, known)
       await this.#claims.demand(email)
     } catch (error) {
       throw error instanceof Failure ? error : this.#failureOf(error)
     }
+  }
+
+  /** Resolves when it is on disk that the user has the email. @throws Failure `storage` */
+  saw(email: string, user: string): Promise<void> {
+    const id = `${this.#id}-${++this.#count}`
+    const { method, path } = endpoints.getUser
+    const seen = {
+      id,
+      at: isoNow(this.#clock),
+      method,
+      path: path.replace('{id}', encodeURIComponent(user)),
+      fields: [],
+    }
+    this.#log.append(lineOf({ email: email.toLowerCase(), user, ...seen }))
+    return this.#log.flush()
   }
 
   /** Resolves when the note is on disk. @throws Failure `storage` */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -9,8 +9,6 @@ import { type Line, linesBackward, linesWith } from '../system/files/shared-line
 import {
   changesIn,
   entryOf,
-  type ImportKnowledge,
-  importsIn,
   isRequestTo,
   type PlacedEntry,
   runOf,
@@ -19,17 +17,20 @@ import {
 } from './knowledge.ts'
 import {
   type CommandRecord,
-  type FileNote,
-  type ImportNote,
   type Note,
   type OutcomeRecord,
   type PlanNote,
   planKey,
-  type RowNote,
   readRecord,
   type StateNote,
   type WrittenNote,
 } from './record.ts'
+
+/** A position in a ledger: the inode of the file, undefined if there was none, and an offset in bytes. */
+export interface LedgerEnd {
+  file: number | undefined
+  size: number
+}
 
 /** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
 export class Ledger {
@@ -93,8 +94,8 @@ export class Ledger {
       } else if ('id' in record) {
         runs ??= this.#findRuns()
         const run = runs.get(runOf(record.id))
-        if (run) yield entryOf(record, at, run, outcomes.get(record.id))
-        else onUnreadable()
+        if (!run) onUnreadable()
+        else if (record.method !== 'GET') yield entryOf(record, at, run, outcomes.get(record.id))
         outcomes.delete(record.id)
       }
     }
@@ -143,59 +144,48 @@ export class Ledger {
 
   /** The notes about a state file, oldest first, each with the position from which changes are newer. @throws as `entries` */
   generations(path: string): (WrittenNote<StateNote> & { start: number })[] {
-    return this.#notesWith<StateNote>('state', path).map(({ note, at }) => {
+    return this.notesWith<StateNote>('state', path).map((note) => {
       const { after } = note
       if (after === '') return { ...note, start: 0 }
       const own = (line: Line) => Object(readRecord(line.text)).id === after
       const [change] = [...this.#reading(linesWith(this.path, [`"id":"${after}"`]))].filter(own)
       // A change that was erased was before the note.
-      return { ...note, start: change ? change.at + 1 : at }
+      return { ...note, start: change ? change.at + 1 : note.position }
     })
   }
 
   /** Whether a saved plan, or a part of it, was applied on its own. @throws as `entries` */
   hasApplied(id: string, part?: string): boolean {
-    return this.#notesWith<PlanNote>('plan', planKey(id, part)).length > 0
+    return this.notesWith<PlanNote>('plan', planKey(id, part)).length > 0
   }
 
-  /** The imports of files from this machine. @throws as `entries` */
-  imports(): ImportKnowledge[] {
-    return importsIn(this.#notesWith<ImportNote>('import').map(({ note }) => note))
-  }
-
-  /** The files that a run has written, oldest first. @throws as `entries` */
-  files(kind: FileNote['file']): FileNote[] {
-    return this.#notesWith<FileNote>('file', kind).map(({ note }) => note)
-  }
-
-  /** The last note about each row of a batch, by its index. @throws as `entries` */
-  rows(name: string): Map<number, RowNote> {
-    const notes = this.#notesWith<RowNote>('row', `${name}:`, false)
-    return new Map(notes.map(({ note }) => [Number(note.row.slice(name.length + 1)), note]))
-  }
-
-  /** @param isWhole whether the value is not only the beginning of the field */
-  #notesWith<N extends Note>(field: keyof N & string, value?: string, isWhole = true) {
+  /**
+   * The notes that have a field with a value, or any value, oldest first.
+   *
+   * @param isWhole whether the value is not only its beginning
+   * @throws as `entries`
+   */
+  notesWith<N extends Note>(field: keyof N & string, value?: string, isWhole = true) {
     const text = JSON.stringify(value ?? '').slice(0, value === undefined || !isWhole ? -1 : undefined)
     const lines = [...this.#reading(linesWith(this.path, [`"${field}":${text}`]))]
-    return lines.flatMap(({ text, at }) => {
+    return lines.flatMap(({ text, at: position }) => {
       const record = readRecord(text)
-      return record && 'by' in record && field in record
-        ? [{ note: record as unknown as WrittenNote<N>, at }]
-        : []
+      if (!record || !('by' in record) || !(field in record)) return []
+      return { ...(record as unknown as WrittenNote<N>), position }
     })
   }
 
   /** What is known of the users with an email. Reads only their changes. @throws as `entries` */
   user(email: string): UserKnowledge {
-    const none = { ids: [], creation: undefined }
+    const none = { ids: [], creation: undefined, open: [], isDoubtful: false }
     return usersIn(this.changesOfUser(email)).get(email.toLowerCase()) ?? none
   }
 
-  /** Of the complete lines, in bytes. */
-  get size(): number {
+  /** Where its complete lines end. */
+  get end(): LedgerEnd {
     const [last] = this.#reading(linesBackward(this.path))
-    return last ? last.at + Buffer.byteLength(last.text) + 1 : 0
+    const size = last ? last.at + Buffer.byteLength(last.text) + 1 : 0
+    return { file: statSync(this.path, { throwIfNoEntry: false })?.ino, size }
   }
 
   /**

@@ -55,6 +55,8 @@ export interface IntentRecord extends Subject {
 export interface OutcomeRecord extends Subject {
   of: string
   did: Outcome
+  /** ID of the run, if it has settled the change of another one. */
+  by?: string
   status?: number | undefined
   request_id?: string | undefined
   error?: string | undefined
@@ -151,8 +153,6 @@ export interface Change {
   endpoint: EndpointName | undefined
   /** ID of the user that the path names. */
   user: string | undefined
-  /** Of this user, if the service has shown it. */
-  email?: string | undefined
   /** The settings as they were read before. */
   before?: object | undefined
   replaces?: readonly string[] | undefined
@@ -165,7 +165,7 @@ export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
   const body = readBody(change.body)
   // JSON has no undefined values.
   const fields = leavesOf(body).flatMap(([path, value]) => (value === undefined ? [] : [path]))
-  const email = endpoint === 'createUser' && isRecord(body) ? body['email'] : change.email
+  const email = endpoint === 'createUser' && isRecord(body) ? body['email'] : undefined
   const about =
     endpoint === 'updateSettings' ? 'settings' : endpoint === 'setApiConfiguration' ? 'api' : undefined
   const key = typeof email === 'string' ? email.toLowerCase() : undefined

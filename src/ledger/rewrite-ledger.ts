@@ -4,9 +4,10 @@ import { Failure } from '../contract/failure.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
+import { importsIn } from './imports.ts'
 import { isRequestTo, type PlacedEntry, runOf } from './knowledge.ts'
 import { Ledger } from './ledger.ts'
-import { lineOf, readRecord } from './record.ts'
+import { lineOf, readRecord, type StateNote } from './record.ts'
 import { lockLedger } from './use-lock.ts'
 
 /**
@@ -56,11 +57,19 @@ export function compactLedger({ path, archive }: Ledger, limit = 32 * 1024 * 102
       if (outcome === 'refused') continue
       for (const field of Object.keys(sent)) owners.set(JSON.stringify([user, field]), id)
     }
-    const kept = new Set(owners.values())
+    const ledger = new Ledger(path)
+    const open = importsIn(ledger).filter(({ isClosed }) => !isClosed)
+    const openRuns = new Set(open.flatMap((one) => one.openRuns))
+    // The last change of a generation of a state file, from which others are newer.
+    const kept = new Set([
+      ...owners.values(),
+      ...ledger.notesWith<StateNote>('state').map(({ after }) => after),
+    ])
     for (const entry of all) {
       const isCertain = entry.outcome === 'done' || entry.outcome === 'refused'
       const isCreation = isRequestTo(endpoints.createUser, entry) && entry.outcome !== 'refused'
-      if (!isCertain || isCreation || entry.values !== undefined) kept.add(entry.id)
+      const isPartOf = openRuns.has(runOf(entry.id)) || entry.method === 'GET'
+      if (!isCertain || isCreation || isPartOf || entry.values !== undefined) kept.add(entry.id)
     }
     const dropped = new Set(all.map(({ id }) => id).filter((id) => !kept.has(id)))
     const keptRuns = new Set(Array.from(kept, runOf))

@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response/response.ts'
+import type { LedgerEnd } from '../ledger/ledger.ts'
 import type { Note } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -37,16 +38,16 @@ export interface Run {
   readonly hasSentChange: boolean
   /** Notes the settings as they were read now, for the ledger; null if the service does not show them. */
   noteSettings(settings: object | null): void
-  /** Emails that the service has shown in this run, by user ID. The ledger gets them with changes of these users. */
-  readonly emails: Map<string, string>
+  /** Resolves when the ledger has that a user has an email, as the service has shown, or the user of chatctl has said. */
+  saw(email: string, id: string): Promise<void>
   /** Resolves when the note is in the ledger, flushed to disk. @throws Failure `storage` if many changes are sent */
   note(note: Note): Promise<void>
   /**
    * From now on, a creation fails with `conflict` if another run has begun to create a user with the same email since.
    *
-   * @param knownSize of the ledger when this run has read which users were created
+   * @param known where the ledger ended when this run has read which users were created
    */
-  refuseClaimed(knownSize: number): void
+  refuseClaimed(known: LedgerEnd): void
   /** Always returns the same client. @throws Failure `unauthorized` without a credential */
   connect(): Promise<Client>
   /** The same for many concurrent requests, which wait for no rate limit by themselves. */

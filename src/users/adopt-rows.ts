@@ -19,7 +19,7 @@ export interface RowAdoption {
 /** What is known before and after the import. */
 interface Knowledge {
   state: UsersState
-  before: Pick<KnownUsers, 'size'>
+  before: Pick<KnownUsers, 'end'>
   after: Pick<KnownUsers, 'sent'>
 }
 
@@ -59,7 +59,7 @@ function adoptRow(
   if (!isCreated && (isOther || (found?.id !== undefined && found.id !== id))) return 'contradicting'
   const hashes = new Map(Object.entries(holder?.hashes ?? {}))
   for (const [path, { hash, outcome, position }] of after.sent().get(id) ?? []) {
-    if (holder && position < before.size()) continue
+    if (holder && position < before.end().size) continue
     // Whether the service has the new or the old value is not known.
     if (outcome === 'done') hashes.set(path, hash)
     else hashes.delete(path)

@@ -1,9 +1,10 @@
 import { FaultList } from '../bulk/input/input-row.ts'
 import type { Throttle } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
-import type { Failure } from '../contract/failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { type User, userIn } from '../contract/resources/user.ts'
 import type { Run } from '../run/run.ts'
+import { visibleJson } from '../terminal/strip-controls.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { otherUser } from './compare-user.ts'
 import type { KnownUsers } from './known-users.ts'
@@ -38,8 +39,10 @@ export function findPairs({ valid }: CheckedInput, { rows, resolution }: Resolve
     const isSent = isResolved || remainingSteps(row, state).length > 0
     if (id === undefined || email === undefined || !isSent) continue
     const { fault, isUnchecked } = known.find(email, id) ?? {}
-    if (fault) wrong.set(checked, fault)
-    else if (isUnchecked) unread.push({ id, email, checked })
+    // The ledger may be older than the service, but the state file is what users have agreed on.
+    const isInState = known.inState(email)?.id !== undefined
+    if (fault && isInState) wrong.set(checked, fault)
+    else if (fault || isUnchecked) unread.push({ id, email, checked })
   }
   return { wrong, unread }
 }
@@ -47,33 +50,37 @@ export function findPairs({ valid }: CheckedInput, { rows, resolution }: Resolve
 /**
  * Reads the users of rows, and notes their emails for the ledger. A user who does not exist fails when the row is sent.
  *
- * @returns the rows whose user has another email, or cannot be read
- * @throws Failure if all further requests would fail too
+ * @returns the rows whose user has another email, or cannot be read, and the error or abort reason that ended it early
  */
 export async function readPairs(
-  { emails, warn }: Run,
+  run: Run,
   pairs: readonly Pair[],
   reading: { client: Client; throttle: Throttle; concurrency: number },
-): Promise<RowFailures> {
+): Promise<{ wrong: RowFailures; ended: unknown }> {
   const wrong = new Map<ValidRow, Failure>()
-  let withoutEmail = 0
-  for await (const result of getUsers(pairs, reading)) {
-    const { id, email, checked } = result.requested
-    if ('failure' in result) {
-      if (result.failure.status !== 404 || checked.row.id === undefined) wrong.set(checked, result.failure)
-      continue
+  let hidden = 0
+  let ended: unknown
+  try {
+    for await (const result of getUsers(pairs, reading)) {
+      const { id, email, checked } = result.requested
+      const failure = 'failure' in result ? result.failure : undefined
+      const user: User = 'response' in result ? Object(userIn(result.response.body)) : {}
+      const isNew = checked.row.id === undefined
+      const other = otherUser(email, id, user)
+      if (other || (failure && (failure.status !== 404 || isNew) && failure.status !== 403)) {
+        const words = `Cannot check that the user ${visibleJson(id)} has the email ${email}: ${failure?.message}`
+        wrong.set(checked, other ?? new Failure('refused', words))
+      } else if (typeof user.email === 'string') await run.saw(email, id)
+      else if (failure?.status !== 404) hidden++
     }
-    const user: User = Object(userIn(result.response.body))
-    const other = otherUser(email, id, user)
-    if (other) wrong.set(checked, other)
-    else if (typeof user.email === 'string') emails.set(id, email)
-    else withoutEmail++
+  } catch (error) {
+    ended = error
   }
-  if (withoutEmail > 0)
-    await warn(
-      `The service does not show the email of ${countOf(withoutEmail, 'user')} with an id, so it was not checked`,
+  if (hidden > 0)
+    await run.warn(
+      `The service does not show the email of ${countOf(hidden, 'user')} with an id, so it was not checked`,
     )
-  return wrong
+  return { wrong, ended }
 }
 
 /**
@@ -90,7 +97,8 @@ export async function withoutRows(
   { name, skipInvalid }: { name: string; skipInvalid: boolean },
 ): Promise<CheckedInput> {
   const faults = new FaultList()
-  for (const [{ line, column = 1 }, { message }] of failures) faults.add(name, { line, column, message })
+  for (const [{ line, column = 1 }, { message, advice }] of failures)
+    faults.add(name, { line, column, message, advice: advice[0] })
   const skipping = faults.settle(skipInvalid)
   if (skipping !== undefined) await run.warn(skipping)
   const rows = checked.rows.map((row) => {

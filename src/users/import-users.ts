@@ -11,7 +11,7 @@ import { type Input, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
 import { BulkRun } from '../bulk/send/bulk-run.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
-import type { RequestOutcome } from '../contract/failure.ts'
+import type { Failure } from '../contract/failure.ts'
 import { type ImportNote, outcomeOf } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
@@ -97,10 +97,10 @@ export async function importUsers(run: Run, options: ImportOptions): Promise<Imp
     if (results !== undefined) assertApart(results, input)
     unlockInput = lockInput(run, input, 'importing')
     const checked = await check(run, input, options)
-    const { note, ...earlier } = findEarlier(input, checked, options)
+    const earlier = findEarlier(input, checked, options)
     const continued = readStates(checked.valid, earlier)
     if (!options.restart) await warnOfUnsent(run, checked, earlier)
-    return await importChecked({ run, input, checked, passwords, options, note, continued })
+    return await importChecked({ run, input, checked, passwords, options, note: earlier.note, continued })
   } finally {
     unlockInput?.()
     passwords?.close()
@@ -111,7 +111,7 @@ function findEarlier(
   { path: file = 'stdin' }: Input,
   { rows, sha256 }: CheckedInput,
   { kind, restart, known, allowDuplicates }: ImportOptions,
-): EarlierRuns & { note: ImportNote } {
+): EarlierRuns {
   // The name of a pipe, such as a process substitution, soon names another one.
   const text = file === 'stdin' ? sha256 : undefined
   const find = () =>
@@ -139,8 +139,10 @@ async function check(run: Run, input: Input, { kind, skipInvalid }: ImportOption
 async function importChecked(given: Import): Promise<ImportReport | ImportPlan> {
   const { run, input, passwords, options, note } = given
   const { makePassword, quota, concurrency, known } = options
-  const skipping = { name: input.name, skipInvalid: options.skipInvalid }
   const resolved = chooseResolved(options, given.checked, input.name)
+  const isGiven = resolved.resolution?.as === 'created'
+  // A wrong ID on the command line is not a row to skip.
+  const skipping = { name: input.name, skipInvalid: options.skipInvalid && !isGiven }
   const { wrong, unread } = findPairs(given.checked, resolved, known)
   let checked = await withoutRows(run, given.checked, wrong, skipping)
   const planned = planWork(checked, resolved, unread.length)
@@ -161,6 +163,7 @@ async function importChecked(given: Import): Promise<ImportReport | ImportPlan> 
   const lost = passwords?.open({
     emails: checked.valid.filter(lacksPassword).map(({ row }) => row.email ?? ''),
     mayHaveSent: (email) => emailsBefore.has(email),
+    wasSent: (email) => known.sentFromFiles().has(email),
   })
   if (lost !== undefined) await run.warn(lost)
   const bulk = new BulkRun(run, { noun: 'row', quota, isCounted: true })
@@ -180,25 +183,34 @@ async function importChecked(given: Import): Promise<ImportReport | ImportPlan> 
   bulk.requests = 0
   let ended: unknown
   if (hasWork) {
-    const others = await readPairs(run, unread, { client, throttle: bulk.throttle, concurrency })
-    checked = await withoutRows(run, checked, others, skipping)
     await run.note(note)
-    run.refuseClaimed(known.size())
+    const reading = await readPairs(run, unread, { client, throttle: bulk.throttle, concurrency })
+    checked = await withoutRows(run, checked, reading.wrong, skipping)
+    ended = reading.ended
+    run.refuseClaimed(known.end())
     const { users } = client
-    const ids = new CreatedIds(options.withoutIds, known.emails())
+    const ids = new CreatedIds(options.withoutIds, known)
+    let claimed: Failure | undefined
     const sending = {
       ...{ users, ids, throttle: bulk.throttle, health: new ServiceHealth() },
       passwordOf: async ({ row: { email = '', password }, line }: ValidRow) =>
         password ?? passwords?.passwordOf({ email, line }),
-      settle: async (email: string, outcome: RequestOutcome) => {
-        const { change } = known.creationOf(email) ?? {}
-        if (change !== undefined) await run.note(outcomeOf(change, { email: email.toLowerCase() }, outcome))
+      saw: run.saw,
+      settle: async (email: string, as: 'skipped' | 'done') => {
+        const { open = [] } = known.creationOf(email) ?? {}
+        for (const { id, outcome } of as === 'done' ? open.slice(-1) : open) {
+          const settled = as === 'done' ? { outcome: as } : { outcome, error: as }
+          await run.note(outcomeOf(id, { email: email.toLowerCase() }, settled))
+        }
+      },
+      onClaimed: (failure: Failure) => {
+        claimed ??= failure
       },
     }
     const { rows, done, unknown } = planned
     // Assumes that the remaining rows need the average number of requests.
     const perRow = (planned.requests - planned.reads) / Math.max(1, rows - done)
-    ended = await bulk.sendRows(
+    ended ??= await bulk.sendRows(
       workOf(checked.valid, resolved),
       { rows, concurrency, counts: { done, failed: 0, unknown }, perRow },
       async (work) => {
@@ -213,6 +225,7 @@ async function importChecked(given: Import): Promise<ImportReport | ImportPlan> 
       },
       countedAs,
     )
+    ended ??= claimed
   }
   // A run that sends nothing also ends what an earlier one has not said to be finished.
   const hasBegun = hasWork || given.continued.size > 0

@@ -1,5 +1,7 @@
+import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
-import { runOf, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
+import { importsIn } from '../ledger/imports.ts'
+import { emailsIn, isRequestTo, runOf, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { outcomesIn } from '../ledger/live-runs.ts'
 import type { Run } from '../run/run.ts'
@@ -15,10 +17,10 @@ type KnownState = Pick<UsersState, 'path' | 'digest' | 'find' | 'findById'>
 export class KnownUsers {
   readonly #state: KnownState | undefined
   readonly #ledger: Ledger
-  /** Size of the ledger when it was read. */
-  readonly size = once(() => this.#ledger.size)
+  /** Where the ledger ended when it was read. */
+  readonly end = once(() => this.#ledger.end)
   readonly #changes = once(() => {
-    this.size()
+    this.end()
     return this.#ledger.userChanges()
   })
   readonly #users = once(() => usersIn(this.#changes()))
@@ -28,12 +30,23 @@ export class KnownUsers {
   /** What was last sent to each user, by ID. */
   readonly sent = once(() => sentTo(this.#changes()))
   /** The emails of users, by ID. */
-  readonly emails = once(() => {
-    const all = this.#changes().filter(({ email, user_id: id }) => email !== null && id !== null)
-    return new Map(all.map(({ email, user_id: id }) => [id ?? '', email ?? '']))
+  readonly emails = once(() => emailsIn(this.#changes()))
+  /** Whether the service has given an ID in the response to a creation. */
+  readonly givesIds = once(() =>
+    this.#changes().some(
+      (entry) => isRequestTo(endpoints.createUser, entry) && entry.user_id !== null && entry.status !== null,
+    ),
+  )
+  /** The emails whose creation a command with a file of users has sent. */
+  readonly sentFromFiles = once(() => {
+    const creations = this.#changes().filter((entry) => isRequestTo(endpoints.createUser, entry))
+    const sent = creations.filter(
+      ({ command, outcome }) => outcome !== 'refused' && ['users import', 'users apply'].includes(command),
+    )
+    return new Set(sent.map(({ email }) => email?.toLowerCase()))
   })
   /** The imports of files. */
-  readonly imports = once(() => this.#ledger.imports())
+  readonly imports = once(() => importsIn(this.#ledger))
   readonly #outcomeOf = once(() => outcomesIn(this.#ledger))
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
@@ -97,7 +110,17 @@ export class KnownUsers {
 
   /** The users that these runs have created. */
   createdIn(runs: ReadonlySet<string>): Map<string, UserKnowledge> {
-    return usersIn(this.#changes().filter(({ id }) => runs.has(runOf(id))))
+    return usersIn(this.#changes(), ({ id }) => runs.has(runOf(id)))
+  }
+
+  /** Whether all users that these runs have changed are among those with these IDs and emails in lower case. */
+  changedOnly(runs: readonly string[], users: ReadonlySet<string>): boolean {
+    const changes = this.#changes().filter(({ id }) => runs.includes(runOf(id)))
+    return changes.every(({ email, user_id: id }) =>
+      [email?.toLowerCase(), id ?? undefined, this.emails().get(id ?? '')].some((word = '') =>
+        users.has(word),
+      ),
+    )
   }
 
   /** The creation of a user that was last sent. */
@@ -105,12 +128,10 @@ export class KnownUsers {
     return this.#users().get(email.toLowerCase())
   }
 
-  /** Why the last creation of a user, whose outcome is unknown, is not to be resolved. */
-  holdOf(email: string): 'skipped' | 'in_progress' | undefined {
-    const { creation, change: id = '' } = this.creationOf(email) ?? {}
-    if (creation === 'skipped') return creation
-    const outcome = this.#outcomeOf()({ id, outcome: 'unknown', error: null })
-    return outcome === 'in_progress' ? outcome : undefined
+  /** Whether another command waits for the response to the creation of a user. */
+  isInProgress(email: string): boolean {
+    const { open = [] } = this.creationOf(email) ?? {}
+    return open.some((one) => this.#outcomeOf()({ ...one, error: null }) === 'in_progress')
   }
 
   #entryOf(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {

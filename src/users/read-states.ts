@@ -1,10 +1,12 @@
 import { hashOfField, managedFields } from '../contract/managed-fields.ts'
-import { type ImportKnowledge, runOf, type SentField } from '../ledger/knowledge.ts'
+import type { ImportKnowledge } from '../ledger/imports.ts'
+import { runOf, type SentField } from '../ledger/knowledge.ts'
+import type { ImportNote } from '../ledger/record.ts'
 import { type ComparedEntry, severalUsers } from './compare-user.ts'
 import type { KnownUsers } from './known-users.ts'
 import type { ValidRow } from './rows/check-input.ts'
 import { bodyOf, type ImportedUser, type Step, stepsOf } from './rows/imported-user.ts'
-import { noId, type RowState } from './rows/row-state.ts'
+import { isUnresolved, noId, type RowState } from './rows/row-state.ts'
 
 /** What earlier runs have sent, as far as it counts for an import. */
 export interface EarlierRuns {
@@ -13,37 +15,64 @@ export interface EarlierRuns {
   own: ImportKnowledge | undefined
   /** Whether only what runs of the same file have created counts. */
   isOwnOnly: boolean
+  /** About this run. */
+  note: ImportNote
 }
 
 /**
  * Decides which rows are done, or begun, by what was last sent.
  *
- * @returns IDs of the unfinished runs whose updates count
+ * @returns IDs of the unfinished runs whose updates count: those of this file, and of a copy of it
  */
-export function readStates(rows: readonly ValidRow[], earlier: EarlierRuns): Set<string> {
-  const { known, own, isOwnOnly } = earlier
+export function readStates(
+  rows: readonly ValidRow[],
+  { known, own, isOwnOnly, note }: EarlierRuns,
+): Set<string> {
   const ownUsers = known.createdIn(new Set(own?.runs))
-  const openRuns = isOwnOnly ? own?.openRuns : known.imports().flatMap((one) => one.openRuns)
-  const open = new Set(openRuns)
-  const counted = new Set(own?.openRuns)
+  const users = new Set(rows.flatMap(({ row }) => [row.id ?? '', row.email?.toLowerCase() ?? '']))
+  users.delete('')
+  const copies = known
+    .imports()
+    .filter((one) => one.import === note.import && one.rows === note.rows && one.openRuns.length > 0)
+    .filter((one) => !isOwnOnly && !one.isClosed && known.changedOnly(one.openRuns, users))
+  const open = new Set([...(own?.openRuns ?? []), ...copies.flatMap(({ openRuns }) => openRuns)])
   for (const row of rows) {
     const { id, email = '' } = row.row
     if (id !== undefined) {
-      row.state = updatedState(row.row, known.sent().get(id), { open, counted })
+      row.state = updatedState(row.row, known.sent().get(id), open)
       continue
     }
+    const key = email.toLowerCase()
     const created = known.recorded(email, ownUsers)
     const found = known.inState(email)
-    const isOwn =
-      isOwnOnly || (created !== undefined && found?.id === undefined && found?.creation !== 'forgotten')
-    const entry = isOwn ? created : known.find(email)
+    const isOwn = created?.id !== undefined && found?.id === undefined && found?.creation !== 'forgotten'
+    const entry = isOwnOnly || isOwn ? created : known.find(email)
     if (!entry || entry.creation === 'forgotten') continue
-    const state = createdState(row.row, entry)
-    const hold = state.outcome === 'unknown' ? known.holdOf(email) : undefined
-    const error = hold === 'in_progress' ? 'another command is creating this user now' : state.error
-    row.state = { ...state, hold, error, isCreator: isOwn }
+    const isCreator = created !== undefined && (isOwn || isOwnOnly || entry.id === undefined)
+    const state = { ...createdState(row.row, entry), isCreator }
+    const isSkipped = own?.runs.includes(known.creationOf(email)?.skippedBy ?? '') === true
+    if (isUnresolved(state) && isSkipped) state.hold = 'skipped'
+    else if (state.outcome === 'unknown' && known.isInProgress(email))
+      Object.assign(state, { hold: 'in_progress', error: 'another command is creating this user now' })
+    else if (isCreator && ownUsers.get(key)?.isDoubtful) doubt(state)
+    row.state = state
   }
-  return counted
+  return open
+}
+
+/** The response to the creation has shown other values, or another user. */
+function doubt(state: RowState): void {
+  if (state.step !== 'create' || state.outcome !== 'done') return
+  if (state.id === undefined)
+    Object.assign(state, {
+      lacksId: true,
+      error: 'the response to the creation of the user was about another one',
+    })
+  else
+    Object.assign(state, {
+      outcome: 'contradicted',
+      error: 'the user was created, but the response has shown other values',
+    })
 }
 
 const none = { error: undefined, lacksId: false, hold: undefined, isCreator: false, isCurrent: false }
@@ -65,21 +94,18 @@ function createdState(row: ImportedUser, { id, ids, creation, hashes }: Compared
 function updatedState(
   row: ImportedUser,
   sent: ReadonlyMap<string, SentField> | undefined,
-  { open, counted }: { open: ReadonlySet<string>; counted: Set<string> },
+  open: ReadonlySet<string>,
 ): RowState | undefined {
   const steps = stepsOf(row)
-  const runs: string[] = []
   const hashOf = (path: string) => {
     const { id = '', hash, outcome } = sent?.get(path) ?? {}
-    if (outcome !== 'done' || !open.has(runOf(id))) return undefined
-    runs.push(runOf(id))
-    return hash
+    return outcome === 'done' && open.has(runOf(id)) ? hash : undefined
   }
-  const next = steps.findIndex((step) => !isLastSent(row, step, hashOf))
+  // A step without fields leaves no trace.
+  const isDone = (step: Step) => managedFields(bodyOf[step](row)).size > 0 && isLastSent(row, step, hashOf)
+  const next = steps.findIndex((step) => !isDone(step))
   const step = next === 0 ? undefined : steps.at(next === -1 ? -1 : next - 1)
-  if (step === undefined) return undefined
-  for (const run of runs) counted.add(run)
-  return { ...none, step, outcome: 'done', id: row.id }
+  return step && { ...none, step, outcome: 'done', id: row.id }
 }
 
 /** Whether what was last sent for the fields of a step is what the row says. */

@@ -2,7 +2,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lockInput } from '../bulk/file-run.ts'
 import { endpoints } from '../contract/endpoints.ts'
-import { type ImportKnowledge, isRequestTo, type PlacedEntry, runOf, usersIn } from '../ledger/knowledge.ts'
+import { type ImportKnowledge, importsIn } from '../ledger/imports.ts'
+import { isRequestTo, type PlacedEntry, runOf, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 
@@ -20,19 +21,23 @@ export function findUnfinishedImports({ directories }: Pick<Run, 'directories'>)
 }
 
 function unfinishedIn(ledger: Ledger): UnfinishedImport[] {
-  const open = ledger.imports().filter(({ openRuns, isClosed }) => openRuns.length > 0 && !isClosed)
+  const open = importsIn(ledger).filter(({ openRuns, isClosed }) => openRuns.length > 0 && !isClosed)
   if (open.length === 0) return []
   const changes = ledger.userChanges()
   return open.flatMap(({ import: kind, file, text, rows, runs, openRuns }) => {
     // A change without a response, or with a 429, was certainly not done, and is sent again.
-    const isSent = ({ outcome, status }: PlacedEntry) => outcome !== 'refused' || (status ?? 429) !== 429
-    const own = changes.filter((entry) => runs.includes(runOf(entry.id)) && isSent(entry))
+    const isSent = ({ method, outcome, status }: PlacedEntry) =>
+      method !== 'GET' && (outcome !== 'refused' || (status ?? 429) !== 429)
+    const all = new Set(runs)
+    const own = changes.filter((entry) => all.has(runOf(entry.id)) && isSent(entry))
     // Rows without an id are not sent again after a finished run.
     const counted = own.filter(
       (entry) => openRuns.includes(runOf(entry.id)) || isRequestTo(endpoints.createUser, entry),
     )
     const users = new Set(counted.map(({ email, user_id: id }) => id ?? email))
-    const unknown = [...usersIn(own).values()].filter(({ creation }) => creation === 'unknown').length
+    const unknown = [...usersIn(own).values()].filter(
+      ({ creation, skippedBy }) => creation === 'unknown' && skippedBy === undefined,
+    ).length
     const [{ service = '' } = {}] = own
     return own.length === 0 ? [] : { import: kind, file, text, rows, service, sent: users.size, unknown }
   })

@@ -84,7 +84,7 @@ export const cases: readonly Case[] = [
     line: `users permissions assign --file ${rolesFile}`,
     answered: 'updated',
     change: {
-      ...{ rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+      ...{ rows: 1, already_done: 0, reads: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
       first_requests: [
         { line: 2, method: 'POST', url: 'SERVICE/v1/users/u1/permissions', body: { role: 'editor' } },
       ],
@@ -93,7 +93,7 @@ export const cases: readonly Case[] = [
   {
     line: `users import ${usersFile}`,
     change: {
-      ...{ rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+      ...{ rows: 2, already_done: 0, reads: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
       first_requests: [
         {
           ...{ line: 2, method: 'POST', url: 'SERVICE/v1/users' },

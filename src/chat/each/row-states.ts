@@ -6,17 +6,18 @@ import type { ResultsLog, RowStatus } from './results-log.ts'
 /**
  * Takes what earlier runs have sent from the ledger, and the outcomes that a kill kept from it from the results.
  *
- * @param notes the last ones, by the index of the row
+ * @param notes about the rows, oldest first
  * @param results undefined for a dry run
  * @throws Failure `storage` if the results lack a reply
  */
 export function readStates(
   rows: readonly CheckedRow[],
-  notes: ReadonlyMap<number, RowNote>,
+  notes: readonly RowNote[],
   results: ResultsLog | undefined,
 ): void {
+  const last = new Map(notes.map((note) => [Number(note.row.split(':')[1]), note]))
   for (const row of rows) {
-    const known = notes.get(row.index)
+    const known = last.get(row.index)
     if (!known) continue
     const { did = 'unknown', error } = known
     const written = results?.statusOf(row.index)

@@ -22,7 +22,7 @@ import {
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import { Ledger } from '../../ledger/ledger.ts'
-import type { RowNote } from '../../ledger/record.ts'
+import type { FileNote, RowNote } from '../../ledger/record.ts'
 import type { Run } from '../../run/run.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
 import type { PlannedRequest } from '../../view/dry-run.ts'
@@ -117,13 +117,13 @@ async function runBatch(given: Omit<Batch, 'rowsName'>): Promise<BatchReport | B
   const { run, template, rows, name, options } = given
   const { restart, retried, concurrency, quota } = options
   const ledger = Ledger.of(run.directories, run.service)
-  const files = ledger.files('results').filter(({ batch }) => batch === name)
+  const files = ledger.notesWith<FileNote>('file', 'results').filter(({ batch }) => batch === name)
   const last = files.at(-1)
   demandOwnResults(last?.path, options)
   const rowsName = (!restart && last?.rows) || `${name}-${files.length}`
   const batch = { ...given, rowsName }
   let results = restart || run.dryRun ? undefined : new ResultsLog(options.results, false)
-  if (!restart) readStates(rows, ledger.rows(rowsName), results)
+  if (!restart) readStates(rows, ledger.notesWith<RowNote>('row', `${rowsName}:`, false), results)
   const statuses = rows.map(statusOf)
   const numberOf = (status: RowStatus) => statuses.filter((one) => one === status).length
   const isSent = (status = 'failed' as RowStatus) => retried.has(status)
@@ -181,9 +181,9 @@ async function sendRow(
     recordIntent: () => note(undefined).catch((error: unknown) => unsent().then(() => Promise.reject(error))),
     retract: () => unsent(),
     request: async () => {
-      if (before === 'not_whole') {
-        // After a kill, the earlier reply must not be taken for the next one.
-        const error = { code: 'unknown', message: 'it is sent again, because its reply is not whole' }
+      if (before === 'not_whole' || before === 'failed') {
+        // After a kill, the earlier result must not be taken for the next one.
+        const error = { code: 'unknown', message: 'it is sent again' }
         await results.add({ index, line, status: 'unknown', error, row })
       }
       if (endpoint === 'createCompletion') return client.chat.complete(body)

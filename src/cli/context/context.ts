@@ -46,12 +46,13 @@ export function createContext(invocation: Invocation): Context {
   const demandOwnDatabase = () => administration.openOwnToChange()
   const service = new ServiceConnection({ base, invocation, embedded, approval, demandOwnDatabase })
   const { host, prompter, options } = base
+  const serviceName = () => service.contextOwner().baseUrl ?? 'local'
   const own = {
     get stdin() {
       return host.stdin
     },
     get service() {
-      return service.contextOwner().baseUrl ?? 'local'
+      return serviceName()
     },
     get hasSentChange() {
       return service.sentChanges.hasSentChange
@@ -70,10 +71,10 @@ export function createContext(invocation: Invocation): Context {
     noteSettings: (settings) => {
       service.sentChanges.settingsBefore = settings
     },
-    emails: service.sentChanges.emails,
-    note: (note) => service.sentChanges.note(note, service.contextOwner().baseUrl ?? 'local'),
-    refuseClaimed: (knownSize) => {
-      service.sentChanges.knownLedgerSize = knownSize
+    note: (note) => service.sentChanges.note(serviceName(), (ledger) => ledger.note(note)),
+    saw: (email, id) => service.sentChanges.note(serviceName(), (ledger) => ledger.saw(email, id)),
+    refuseClaimed: (knownEnd) => {
+      service.sentChanges.knownEnd = knownEnd
     },
     connectWorkers: ({ observe, signal }) => {
       const isNews = onlyFirstRetry()

@@ -2,8 +2,8 @@ import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { type FailedRequest, Failure, type Outcome, type RequestOutcome } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
+import type { LedgerEnd } from '../../ledger/ledger.ts'
 import type { LedgerRun } from '../../ledger/ledger-run.ts'
-import type { Note } from '../../ledger/record.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Destination } from './destination.ts'
 import type { Interruption } from './interruption.ts'
@@ -47,10 +47,8 @@ export class SentChanges {
   settingsBefore: object | null | undefined
   /** IDs of users who no longer exist, and of whom one is created again. */
   replacedUsers: readonly string[] | undefined
-  /** See `Run`. */
-  readonly emails = new Map<string, string>()
-  /** See `Run`. */
-  knownLedgerSize: number | undefined
+  /** See `refuseClaimed` of `Run`. */
+  knownEnd: LedgerEnd | undefined
   readonly #remembered: SentChange[] = []
   #isRemembering = false
 
@@ -82,10 +80,9 @@ export class SentChanges {
   }
 
   /** @throws Failure `storage` if the ledger is required */
-  async note(note: Note, service: string): Promise<void> {
+  async note(service: string, write: (ledger: LedgerRun) => Promise<void>): Promise<void> {
     try {
-      const ledger = await this.#ledgerOf(service)
-      await ledger.note(note)
+      await write(await this.#ledgerOf(service))
     } catch (error) {
       this.#fail(error)
     }
@@ -104,17 +101,13 @@ export class SentChanges {
   }
 
   async #write(request: OutgoingRequest, { service, endpoint, path, user }: Destination) {
-    const { settingsBefore, replacedUsers: replaces, emails, knownLedgerSize } = this
+    const { settingsBefore, replacedUsers: replaces, knownEnd } = this
     const before = settingsBefore ?? undefined
     // Out of date from now on.
     if (endpoint === 'updateSettings') this.settingsBefore = undefined
     try {
       const ledger = await this.#ledgerOf(service)
-      const email = user === undefined ? undefined : emails.get(user)
-      return await ledger.begin(
-        { ...request, endpoint, path, user, email, before, replaces },
-        knownLedgerSize,
-      )
+      return await ledger.begin({ ...request, endpoint, path, user, before, replaces }, knownEnd)
     } catch (error) {
       this.#fail(error)
       return undefined
@@ -122,8 +115,9 @@ export class SentChanges {
   }
 
   #ledgerOf(service: string): Promise<LedgerRun> {
-    const opening = this.#ledgers.get(service) ?? this.#options.open(service)
-    this.#ledgers.set(service, opening)
+    const key = service === 'local' ? service : new URL(withoutTrailing(service, '/')).href
+    const opening = this.#ledgers.get(key) ?? this.#options.open(service)
+    this.#ledgers.set(key, opening)
     return opening
   }
 

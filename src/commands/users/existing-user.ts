@@ -26,7 +26,7 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   ])
   const ledger = Ledger.of(context.directories, context.service)
   const known = unlessUnreadable(() => {
-    context.refuseClaimed(ledger.size)
+    context.refuseClaimed(ledger.end)
     return ledger.user(email)
   })
   if (known === undefined || known.creation === undefined) return

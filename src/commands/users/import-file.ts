@@ -86,13 +86,18 @@ async function showImported(context: Context, report: ImportReport, options: Fil
   })
 }
 
-function correctedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
+function correctedCommand(
+  context: Context,
+  { kind, makePassword, restart, allowDuplicates }: FileOptions,
+  path: string,
+): string {
   if (kind !== 'users') return commandFor(context, 'users', 'permissions', 'assign', '--file', path)
   const { dir, name } = parse(path)
   const passwords = makePassword
     ? ['--generate-passwords', '--results', join(dir, `${name}.passwords.csv`)]
     : []
-  return commandFor(context, 'users', 'import', path, ...passwords)
+  const again = restart || allowDuplicates ? ['--allow-duplicates'] : []
+  return commandFor(context, 'users', 'import', path, ...again, ...passwords)
 }
 
 /**

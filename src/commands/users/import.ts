@@ -18,7 +18,7 @@ export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
     'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY (text), metadata.KEY:= (JSON), settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row. A user that was created from this machine before is found by email, and is not created again.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
-  static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
+  static override requests = calls('getProfile', 'getUser', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override otherViews = { '--close': closedView, '--dry-run': importForecastView }
   static override examples = BaseCommand.toExamples({

@@ -51,7 +51,7 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   if (rows > 0) await confirm(run, plan, options)
   const lost = passwords.open(known)
   if (lost !== undefined) await run.warn(lost)
-  run.refuseClaimed(known.size())
+  run.refuseClaimed(known.end())
   const counts = { done: 0, failed: 0, unknown: 0 }
   const progress = rows > 0 ? bulk.begin({ rows, isSending: true }) : undefined
   const notePlan = once(async () => {
@@ -59,7 +59,7 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   })
   const sending = {
     ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
-    ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds, known.emails()) },
+    ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds, known) },
     passwordOf: (email: string) => passwords.of(email),
     beforeChange: notePlan,
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {

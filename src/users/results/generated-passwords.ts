@@ -17,6 +17,8 @@ interface EarlierRuns {
   emails: readonly string[]
   /** Whether an earlier import or apply may have created the user. */
   mayHaveSent(email: string): boolean
+  /** Whether an import or apply of any file may have (default: as `mayHaveSent`). */
+  wasSent?(email: string): boolean
   /**
    * The ID of a user who was certainly created. If given, the rows of other emails stay in the file. Otherwise, those
    * with a password are refused.
@@ -162,9 +164,10 @@ export class GeneratedPasswords {
 
   #completed(row: WrittenResult): WrittenResult {
     const key = keyOf(row)
+    const { wasSent, mayHaveSent } = this.#earlier
     const last = this.#last.get(key)
     if (row.password !== undefined || !last?.password || this.#unsent.has(key)) return row
-    const isSent = last.status !== 'unknown' || this.#settled.has(key) || this.#earlier.mayHaveSent(key)
+    const isSent = last.status !== 'unknown' || this.#settled.has(key) || (wasSent ?? mayHaveSent)(key)
     if (isSent) return { ...row, password: last.password }
     // A run that ended early has not told more than this line.
     return row.status === 'skipped' && row.id === '' ? { ...last, line: row.line } : row

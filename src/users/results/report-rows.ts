@@ -5,7 +5,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Run } from '../../run/run.ts'
 import { formatRowPlace } from '../planned-work.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
-import type { RowKind } from '../rows/imported-user.ts'
+import { type RowKind, stepsOf } from '../rows/imported-user.ts'
 import { isUnresolved, remainingSteps } from '../rows/row-state.ts'
 import { userRows } from '../rows/user-rows.ts'
 import type { GeneratedPasswords } from './generated-passwords.ts'
@@ -139,6 +139,7 @@ export function resultOf(checked: CheckedRow | ValidRow): RowResult {
 type Progress = Pick<RowResult, 'status' | 'remains'>
 
 function progressOf({ row, state }: ValidRow): Progress {
+  if (stepsOf(row).length === 0) return { status: 'skipped', remains: false }
   if (state?.hold === 'skipped') return { status: 'skipped', remains: false }
   if (isUnresolved(state)) return { status: 'unknown', remains: false }
   const { outcome } = state ?? {}
@@ -154,7 +155,7 @@ function explain({ row, state }: ValidRow, { status, remains }: Progress): strin
   const isNew = row.id === undefined
   const isAfterCreate = isNew && step !== undefined && step !== 'create'
   if (status === 'skipped') {
-    if (!remains) return 'skipped on request'
+    if (!remains) return stepsOf(row).length === 0 ? 'the row has nothing to send' : 'skipped on request'
     const isBegun = outcome === 'done'
     if (isAfterCreate || (isNew && isBegun))
       return 'the user was created; the rest of the row is not sent yet'

@@ -3,6 +3,7 @@ import { type ApiResponse, idOfCreated } from '../../client/response/response.ts
 import { Failure } from '../../contract/failure.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
+import type { KnownUsers } from '../known-users.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** Sends creates one after another until the service has given an ID. If it gives none, the first create ends the run. */
@@ -17,12 +18,12 @@ export class CreatedIds {
 
   /**
    * @param withoutIds whether users are created although the service gives no IDs
-   * @param known the emails of users whose IDs the service has given before, by ID
+   * @param known what the ledger has
    */
-  constructor(withoutIds: boolean, known: ReadonlyMap<string, string> = new Map()) {
+  constructor(withoutIds: boolean, known?: Pick<KnownUsers, 'emails' | 'givesIds'>) {
     this.#withoutIds = withoutIds
-    this.#holders = new Map(known)
-    if (known.size > 0) this.#areGiven = true
+    this.#holders = new Map(known?.emails())
+    if (known?.givesIds()) this.#areGiven = true
   }
 
   /**

@@ -9,7 +9,7 @@ import {
 import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
-import { type Failure, type RequestOutcome, reasonOf } from '../../contract/failure.ts'
+import { type Failure, reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { ValidRow } from '../rows/check-input.ts'
@@ -33,8 +33,12 @@ export interface RowWork {
 export interface RowSending extends Sending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
   ids: CreatedIds
-  /** Notes in the ledger what became of the last creation of a user. */
-  settle(email: string, outcome: RequestOutcome): Promise<void>
+  /** Notes in the ledger which user has an email. */
+  saw(email: string, id: string): Promise<void>
+  /** Notes in the ledger what became of the creations of a user whose outcome is unknown. */
+  settle(email: string, as: 'skipped' | 'done'): Promise<void>
+  /** Called if another run has begun to create the user of a row. */
+  onClaimed(failure: Failure): void
   /** The password of a user to create; undefined to create it without one. */
   passwordOf(checked: ValidRow): Promise<string | undefined>
 }
@@ -44,12 +48,12 @@ export async function sendRow(sending: RowSending, work: RowWork): Promise<void>
   const { checked, steps, resolution } = work
   const { email = '' } = checked.row
   if (resolution?.as === 'skip') {
-    await sending.settle(email, { outcome: 'unknown', error: 'skipped' })
+    await sending.settle(email, 'skipped')
     note(checked, { step: 'create', outcome: 'unknown', hold: 'skipped' })
   }
   if (resolution?.as === 'created') {
     const { id } = resolution
-    await sending.settle(email, { outcome: 'done', createdId: id })
+    await sending.saw(email, id)
     note(checked, { step: 'create', outcome: 'done', id })
   }
   let { id } = work
@@ -120,15 +124,21 @@ function unsent({ isRetry }: SentStep, error?: string): KnownOutcome {
 }
 
 /** The outcome of a step whose request failed. */
-async function outcomeOf(failure: Failure, sent: SentStep, { settle }: RowSending): Promise<KnownOutcome> {
+async function outcomeOf(
+  failure: Failure,
+  sent: SentStep,
+  { settle, onClaimed }: RowSending,
+): Promise<KnownOutcome> {
   const { checked, isRetry, hasNext } = sent
   const error = rowError(failure)
   if (failure.isOutcomeUnknown) return { outcome: 'unknown', error }
   // The failure has nothing to do with the row.
-  if (affectsEveryRow(failure)) return unsent(sent, failure.message)
+  const isClaimed = failure.code === 'claimed'
+  if (isClaimed) onClaimed(failure)
+  if (isClaimed || affectsEveryRow(failure)) return unsent(sent, failure.message)
   if (!isRetry || failure.status !== 409) return { outcome: 'refused', error }
   // The user exists, so the earlier create has succeeded.
-  await settle(checked.row.email ?? '', { outcome: 'done' })
+  await settle(checked.row.email ?? '', 'done')
   return { outcome: 'done', error: hasNext ? noId : error, lacksId: hasNext }
 }
 

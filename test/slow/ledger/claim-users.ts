@@ -23,7 +23,7 @@ for (let batch = 0; ; batch++) {
     const email = `user${16 * batch + index}@x.example`
     await run.begin(
       { method: 'POST', path: '/v1/users', endpoint: 'createUser', user: undefined, body: { email } },
-      0,
+      { file: undefined, size: 0 },
     )
     return email
   })

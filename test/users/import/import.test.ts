@@ -255,7 +255,7 @@ describe('users import', function () {
       const edited = await importing(path)
       expect(edited.exitCode, edited.stderr).to.equal(0)
       expect(edited.stderr).to.match(
-        /1 row differs .*line 3, b@example.com.*\n?.*chatctl users update \S+ --help/,
+        /1 row is not what was last sent.*line 3, b@example.com.*\n?.*chatctl users update \S+ --help/,
       )
       expect(changes()).to.deep.equal([])
       await server.serve(new UsersHandler({ allowsDuplicates: true }))
