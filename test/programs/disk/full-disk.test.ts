@@ -115,7 +115,7 @@ describe('a full disk', () => {
 })
 
 /** Needs root to mount a disk. */
-describe('an import with its journal on a full disk', () => {
+describe('an import with its ledger on a full disk', () => {
   const trial = perSuite(() => ImportTrial.begin({ rows: 120, delay: 5 }))
   let disk: { path: string; unmount(): void }
   before(() => {
