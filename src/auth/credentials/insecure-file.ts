@@ -6,7 +6,7 @@ import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { removeLeftovers, replaceFile } from '../../system/files/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
-import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
+import { parseStored, type StoredCredential } from './stored-credential.ts'
 
 /**
  * One plain-text file per credential, used only if the user chose it. The mode is 0600 in a 0700 directory,
@@ -53,7 +53,7 @@ export class InsecureFile implements CredentialStore {
       if (there) demandOurs(path, there, 'file')
       // This process holds the lock of the credential, so other temporary files are from killed processes.
       removeLeftovers(path)
-      replaceFile(path, serialize(credential), { flush: true })
+      replaceFile(path, JSON.stringify(credential), { flush: true })
     } catch (cause) {
       throw systemFailure(`Cannot write ${path}`, cause)
     }

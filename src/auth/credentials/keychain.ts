@@ -4,7 +4,7 @@ import type { KeychainProgram } from './call-keychain-apart.ts'
 import { type CredentialOwner, type CredentialStore, serviceAttributeOf } from './credential-store.ts'
 import { failureOfCall, keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
-import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
+import { parseStored, type StoredCredential } from './stored-credential.ts'
 
 export interface KeychainOptions {
   /** Timeout of one call, in ms. It is long, because the user may have to unlock the keychain. */
@@ -56,7 +56,7 @@ export class Keychain implements CredentialStore {
   }
 
   async write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void> {
-    await this.#callApart({ operation: 'set', ...itemOf(owner), value: serialize(credential) }, signal)
+    await this.#callApart({ operation: 'set', ...itemOf(owner), value: JSON.stringify(credential) }, signal)
   }
 
   async delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean> {

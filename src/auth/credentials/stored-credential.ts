@@ -65,10 +65,6 @@ export function secretOf(credential: StoredCredential): string {
   return credential.kind === 'api_key' ? credential.key : credential.access_token
 }
 
-export function serialize(credential: StoredCredential): string {
-  return JSON.stringify(credential)
-}
-
 /** @throws Error with a description of the fault, which never quotes the text */
 export function parseStored(text: string): StoredCredential {
   const value = tryParse(text)
