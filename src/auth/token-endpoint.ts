@@ -39,10 +39,7 @@ export interface CodeExchange extends TokenRequest {
   verifier: string | undefined
 }
 
-/**
- * Exchanges a code for tokens (RFC 6749 section 4.1.3).
- * @throws Failure of the network, or as `tokenFailure`
- */
+/** Exchanges a code for tokens (RFC 6749 section 4.1.3). @throws Failure of the network, or as `tokenFailure` */
 export async function exchangeCode(
   exchange: CodeExchange,
   code: string,

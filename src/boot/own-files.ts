@@ -13,10 +13,7 @@ export const isExecutable = __filename === process.execPath
 /** The path that the names of own files are relative to. An executable has no files below its path. */
 export const ownRoot = isExecutable ? process.execPath : dirname(__dirname)
 
-/**
- * @param name path in the package, such as `package.json` or `dist/main.cjs`
- * @throws if there is no such file
- */
+/** @param name path in the package, such as `package.json` or `dist/main.cjs` @throws if there is no such file */
 export function readOwnFile(name: string): Buffer {
   return isExecutable ? Buffer.from(assets().getRawAsset(name)) : readFileSync(`${ownRoot}/${name}`)
 }

@@ -156,10 +156,7 @@ export async function completePath(typed: string, from: number, place: FileLocat
   }
 }
 
-/**
- * Completes `@path` at the end of a line. A path with a space is quoted.
- * @param before the line up to the cursor
- */
+/** Completes `@path` at the end of a line. A path with a space is quoted. @param before the line up to the cursor */
 export async function completeMention(before: string, place: FileLocation): Promise<Completions> {
   const [mention, quoted, word] =
     /(?<=^|[\s([{])@(?:"([^"]*)|([^\s"]*))$/.exec(before.slice(-maxPathLength)) ?? []

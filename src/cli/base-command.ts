@@ -192,10 +192,7 @@ export abstract class BaseCommand extends Command {
     await this.#context?.output.withoutFields().show(dryRunRequestView, shown)
   }
 
-  /**
-   * Waits for a request that changes something.
-   * @param hint how to check the effect if the outcome is unknown
-   */
+  /** Waits for a request that changes something. @param hint how to check the effect if the outcome is unknown */
   protected async change<T>(change: Promise<T>, hint?: string): Promise<T> {
     try {
       return await change

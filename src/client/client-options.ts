@@ -18,10 +18,7 @@ type Gated = ((outcome: RequestOutcome) => void) | undefined | void
 
 /** Options of a client. All times are in milliseconds; `Infinity` means no limit. */
 export interface ClientOptions {
-  /**
-   * The address of the service (docs/interface.md, "Endpoints"): `https://chat.example`, or `http://`
-   * on loopback.
-   */
+  /** The address of the service (docs/interface.md, "Endpoints"): `https://chat.example`, or `http://` on loopback. */
   baseUrl: string
   /** API key or access token, sent as `Authorization: Bearer` (docs/interface.md, "Authentication"). */
   credential?: string | CredentialSource | undefined

@@ -118,10 +118,7 @@ const ownHeaders = new Set([
   'upgrade',
 ])
 
-/**
- * Any request below the base URL.
- * @throws Failure `refused` for a method, path, or header that cannot be sent
- */
+/** Any request below the base URL. @throws Failure `refused` for a method, path, or header that cannot be sent */
 export function composeRawRequest(raw: RawRequest): OutgoingRequest {
   const method = raw.method.toUpperCase()
   if (!token.test(method) || method === 'CONNECT' || method === 'TRACE') {

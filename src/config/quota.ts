@@ -19,10 +19,7 @@ const tiers: Record<string, ConfiguredQuota> = {
   pro: { requests: 1000, window: hour },
 }
 
-/**
- * Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier.
- * @throws Error with a description of the fault
- */
+/** Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier. @throws Error with a description of the fault */
 export function parseQuota(text: string): ConfiguredQuota {
   const word = text.trim().toLowerCase()
   const tier = Object.hasOwn(tiers, word) ? tiers[word] : undefined

@@ -3,10 +3,7 @@ const unitInMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 /** Maximum delay of a Node timer, in ms. */
 const maximumDelay = 2 ** 31 - 1
 
-/**
- * Reads `500ms`, `10s`, `5m`, `1h`; a bare number is seconds.
- * @returns milliseconds, or undefined for another text
- */
+/** Reads `500ms`, `10s`, `5m`, `1h`; a bare number is seconds. @returns milliseconds, or undefined for another text */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
   if (!match) return undefined

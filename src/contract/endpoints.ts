@@ -23,10 +23,7 @@ export interface Endpoint {
   request?: z.ZodMiniType
   /** Undefined if the interface says "not shown". */
   response?: z.ZodMiniType
-  /**
-   * The minimum that makes a response usable. Other deviations from `response` cause a warning, not an
-   * error.
-   */
+  /** The minimum that makes a response usable. Other deviations from `response` cause a warning, not an error. */
   needs?: Readonly<Record<string, z.ZodMiniType>> | 'reply'
 }
 

@@ -117,11 +117,7 @@ export class MessageDatabase {
     })
   }
 
-  /**
-   * Stores a message and indexes its words.
-   * @param time Unix time in ms, by which it is sorted
-   * @returns its ID
-   */
+  /** Stores a message and indexes its words. @param time Unix time in ms, by which it is sorted. @returns its ID */
   add(message: StoredMessage, time: number, session?: { id: string; turn: number }): number {
     const id = this.#freeId(time)
     const { at, role, contextId, messageId, text } = message

@@ -37,10 +37,7 @@ const notStreamed =
 /** The reason of an abort by Ctrl-C. */
 export const stopped = new Error('stopped')
 
-/**
- * Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered
- * again.
- */
+/** Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered again. */
 async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options, status, screen } = session
   session.unsent = undefined

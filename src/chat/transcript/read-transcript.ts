@@ -20,10 +20,7 @@ export function readTranscript(path: string): Transcript {
   return buildTranscript(sessionIdOf(path), readLines(path))
 }
 
-/**
- * Reads a transcript without its replies, which are most of its lines.
- * @throws Failure as `readTranscript`
- */
+/** Reads a transcript without its replies, which are most of its lines. @throws Failure as `readTranscript` */
 export function readOutline(path: string): Omit<Transcript, 'conversation'> {
   const isNeeded = (line: string) => !/^\{"type":"(delta|reasoning)"/.test(line)
   const { conversation, ...outline } = buildTranscript(sessionIdOf(path), readLines(path, isNeeded))

@@ -165,10 +165,7 @@ function* describeEvents({ turns }: Transcript): Generator<Record<string, unknow
   }
 }
 
-/**
- * The stream events of a reply, in their order. Every reply has a `start` and an `end`, also one that
- * never began.
- */
+/** The stream events of a reply, in their order. Every reply has a `start` and an `end`, also one that never began. */
 export function* replayTurn(turn: Turn): Generator<StreamEvent> {
   if (turn.events[0]?.type !== 'start') yield { type: 'start' }
   yield* turn.events

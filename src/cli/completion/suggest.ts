@@ -23,10 +23,7 @@ export interface CompletionTree {
 
 const shared = Object.entries(sharedFlags).map(([name, flag]) => ({ ...flag, name })) as readonly Flag[]
 
-/**
- * Candidates for the last of `words`.
- * @param words what was typed after `chatctl`, the unfinished one last
- */
+/** Candidates for the last of `words`. @param words what was typed after `chatctl`, the unfinished one last */
 export async function suggest(
   words: readonly string[],
   tree: CompletionTree,

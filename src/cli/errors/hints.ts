@@ -219,10 +219,7 @@ function retryLater({ ms, until, total = ms }: { ms: number; until: string; tota
   return total === null ? `${again}.` : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
 }
 
-/**
- * The hint of a failure; undefined if it has none.
- * @param connection whose profile or base URL the commands name
- */
+/** The hint of a failure; undefined if it has none. @param connection whose profile or base URL the commands name */
 export function hintOf({ hint, advice }: Failure, connection?: Connection): string | undefined {
   const words = [hint, ...advice.map((one) => describeAdvice(one, connection))].filter(
     (part) => part !== undefined,

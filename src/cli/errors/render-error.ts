@@ -31,10 +31,7 @@ interface Rendered extends Pick<FailureOptions, 'status' | 'details' | 'hint' | 
   message: string
 }
 
-/**
- * The one place that turns whatever was thrown into words on stderr and an exit code.
- * @returns the exit code
- */
+/** The one place that turns whatever was thrown into words on stderr and an exit code. @returns the exit code */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
   const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style)

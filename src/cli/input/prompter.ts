@@ -55,10 +55,7 @@ export class Prompter {
     return text.trim() || undefined
   }
 
-  /**
-   * @param choices values by their labels
-   * @throws Failure `input_needed` in a non-interactive run, naming `instead`
-   */
+  /** @param choices values by their labels @throws Failure `input_needed` in a non-interactive run, naming `instead` */
   async choose<T>(question: string, choices: Record<string, T>, instead: string): Promise<T> {
     this.#demand(question, instead)
     const { select } = await import('@inquirer/prompts')

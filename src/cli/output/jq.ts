@@ -5,10 +5,7 @@ import { leaveSignalsToSystem } from '../../system/leave-signals-to-system.ts'
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3
 
-/**
- * Compiles the filter, so that a mistake shows before a request leaves.
- * @throws Failure `usage` with jq's own words
- */
+/** Compiles the filter, so that a mistake shows before a request leaves. @throws Failure `usage` with jq's own words */
 export async function checkFilter(filter: string): Promise<void> {
   // Of no input it has nothing to run on.
   const { exitCode, stderr } = await runJq('', filter, [])

@@ -144,10 +144,7 @@ export class Output {
     else await this.#write(text)
   }
 
-  /**
-   * Writes one event of a stream as a line of JSON.
-   * @param isSelected whether `--fields` selects its fields
-   */
+  /** Writes one event of a stream as a line of JSON. @param isSelected whether `--fields` selects its fields */
   async showEvent(event: Record<string, unknown>, isSelected = true): Promise<void> {
     const { jq } = this.#options
     const chosen = isSelected && this.#fields ? selectFields(eventView, event, this.#fields) : event

@@ -1,10 +1,7 @@
 import { refused } from '../../contract/base-url.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 
-/**
- * The URL of a path below a base URL.
- * @throws Failure `refused` for a path that leads outside the base URL
- */
+/** The URL of a path below a base URL. @throws Failure `refused` for a path that leads outside the base URL */
 export function resolvePath(base: URL, path: string, query: Record<string, string> = {}): URL {
   checkPath(path)
   const prefix = withoutTrailing(base.pathname, '/')

@@ -110,10 +110,7 @@ export const assignPermissionsRequest = request<AssignPermissionsRequest>(() => 
   role: z.string(),
 }))
 
-/**
- * The user to whom the credential belongs (docs/interface.md, "Profile and user settings in the /api
- * family").
- */
+/** The user to whom the credential belongs (docs/interface.md, "Profile and user settings in the /api family"). */
 export interface Profile extends Received {
   id?: Maybe<string>
   email?: Maybe<string>

@@ -26,10 +26,7 @@ export function readAuditLog(data: DataAccess) {
     }, none)
   }
   return {
-    /**
-     * Oldest first.
-     * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
-     */
+    /** Oldest first. @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target */
     listChanges: async (query: AuditQuery): Promise<AuditEntry[]> => read(query, [], listAuditEntries),
     /** The number of entries, whatever the limit is. Otherwise as `listChanges`. */
     countChanges: async (query: AuditQuery): Promise<number> => read(query, 0, countAuditEntries),

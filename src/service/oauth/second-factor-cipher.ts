@@ -29,10 +29,7 @@ export class SecondFactorCipher {
     return encrypted.toString('base64url')
   }
 
-  /**
-   * @param stored the result of `encrypt`
-   * @throws ApiError `internal_error` if the encryption key is missing
-   */
+  /** @param stored the result of `encrypt` @throws ApiError `internal_error` if the encryption key is missing */
   decrypt(stored: string, userId: string): string {
     try {
       // Does not create a key, because an admin may restore the missing one.

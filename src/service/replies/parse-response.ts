@@ -34,10 +34,7 @@ const relayed = z.looseObject({
   usage: z.optional(z.unknown()),
 })
 
-/**
- * @param secrets see `ModelServer`
- * @throws ApiError `model_server_error` for a body that is not a completion
- */
+/** @param secrets see `ModelServer` @throws ApiError `model_server_error` for a body that is not a completion */
 export function parseRelayed(body: unknown, secrets: readonly string[]): z.infer<typeof relayed> {
   readChoices(body, secrets)
   return parse(relayed, body, secrets)

@@ -168,10 +168,7 @@ export class InputHistorySearch {
   }
 }
 
-/**
- * Moves through the entries with Up and Down. Edits to each entry, and the draft, are kept until the
- * walk ends.
- */
+/** Moves through the entries with Up and Down. Edits to each entry, and the draft, are kept until the walk ends. */
 export class InputHistoryCursor {
   readonly #recall: InputHistory
   readonly #buffer: TextBuffer

@@ -116,10 +116,7 @@ function leadingSpaces(line: string): number {
   return length
 }
 
-/**
- * Creates a function that colors the lines of one code block, in order. Undefined for an unknown
- * language.
- */
+/** Creates a function that colors the lines of one code block, in order. Undefined for an unknown language. */
 export type Highlight = (language: string, style: TextStyle) => ((line: string) => string) | undefined
 
 /** Loads the highlighter and its languages. Takes time, so call it before the first line of code. */

@@ -42,10 +42,7 @@ export interface StyledText {
 /** The styles and links that the terminal supports. */
 export interface Formatting {
   style: TextStyle
-  /**
-   * Makes text clickable without changing its width (OSC 8). If undefined, the address is written after
-   * the text.
-   */
+  /** Makes text clickable without changing its width (OSC 8). If undefined, the address is written after the text. */
   link?: (text: string, url: string) => string
 }
 

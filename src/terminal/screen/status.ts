@@ -2,9 +2,7 @@ import type { Clock } from '../../system/clock.ts'
 
 const waiting = 'waiting…'
 
-/**
- * The status line of a session or a command: what it waits for, and the seconds that have elapsed or remain.
- */
+/** The status line of a session or a command: what it waits for, and the seconds that have elapsed or remain. */
 export class Status {
   readonly #onChange: () => void
   readonly #clock: Clock

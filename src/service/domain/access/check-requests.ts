@@ -80,10 +80,7 @@ export function checkTrustName(name: string): void {
   )
 }
 
-/**
- * Whether the keys of an issuer may be read at a URL: the connection is encrypted, or stays on this
- * machine.
- */
+/** Whether the keys of an issuer may be read at a URL: the connection is encrypted, or stays on this machine. */
 export function isSafeIssuerUrl(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
 }

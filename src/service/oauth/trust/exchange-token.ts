@@ -60,10 +60,7 @@ export class TokenExchange {
     this.#allRefusals = new TokenBuckets(clock, { burst: 60, perSecond: 1 / 60 })
   }
 
-  /**
-   * @returns the response of RFC 6749 section 5.1 and RFC 8693 section 2.2.1
-   * @throws OAuthError; as the database
-   */
+  /** @returns the response of RFC 6749 section 5.1 and RFC 8693 section 2.2.1 @throws OAuthError; as the database */
   async exchange(request: ExchangeRequest) {
     const { form, address } = request
     if (!this.#requests.takeFor(address)) throw tooMany('from your network')
