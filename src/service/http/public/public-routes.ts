@@ -1,5 +1,5 @@
 import type { Clock } from '../../../system/clock.ts'
-import { ApiError, errorBodyOf } from '../../api-error.ts'
+import { ApiError, errorBodyOf, serviceStopping } from '../../api-error.ts'
 import { createId } from '../../domain/identifiers.ts'
 import { requireKnownSchema } from '../../store/migrations.ts'
 import type { Database } from '../../store/tables.ts'
@@ -99,9 +99,7 @@ export class Readiness {
 
   /** Why the service is not ready, or undefined if it is. Never rejects. */
   check(): Promise<ApiError | undefined> {
-    if (this.#stopping) {
-      return Promise.resolve(new ApiError('service_stopping', 'The service is stopping'))
-    }
+    if (this.#stopping) return Promise.resolve(serviceStopping())
     const now = this.#clock.monotonic()
     const last = this.#last
     const isRecent = (age: number) => last !== undefined && now - last.at <= age
