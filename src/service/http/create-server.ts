@@ -8,6 +8,7 @@ import {
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
+import { paths } from '../oauth/metadata.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
@@ -16,10 +17,8 @@ import { type Exposure, issuerOf, signInIsOff } from './listening/exposure.ts'
 import { RequestTurns } from './listening/request-turns.ts'
 import { serverOptions } from './listening/server-options.ts'
 import { watchConnections } from './listening/watch-connections.ts'
-import { serveOAuth } from './oauth-routes.ts'
 import type { RequestPipeline } from './request-pipeline.ts'
-import type { ServiceResponse } from './service-request.ts'
-import { logFailure } from './service-request.ts'
+import { logFailure, type ServiceResponse } from './service-request.ts'
 import { respondToUnparsed } from './unparsed-request.ts'
 
 export interface ServerOptions {
@@ -154,4 +153,48 @@ async function loadOAuth(
   return openOAuth({
     ...{ store, dataDir, issuer, checkSchema, authenticate, onError, clock, allowsDeviceAdmin, env },
   })
+}
+
+/** The routes of the OAuth server. They require no key, and most respond with pages instead of JSON. */
+const oauthRoutes = [
+  ['GET', paths.metadata],
+  ['GET', paths.authorize],
+  ['GET', `${paths.authorize}/:uid`],
+  ['POST', paths.token],
+  ['POST', paths.revoke],
+  ['POST', paths.deviceAuthorization],
+  ['GET', paths.signIn],
+  ['GET', `${paths.signIn}/:uid`],
+  ['POST', `${paths.signIn}/:uid`],
+  ['GET', paths.account],
+  ['POST', paths.account],
+  ['GET', paths.device],
+  ['POST', paths.device],
+] as const
+
+/** Passes requests to the OAuth server, which is opened with the first one. */
+function serveOAuth(server: FastifyInstance, open: () => Promise<OAuth>): void {
+  let opened: Promise<OAuth> | undefined
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    // If it cannot be opened, as without a database, the next request tries again.
+    opened ??= open().catch((error) => {
+      opened = undefined
+      throw error
+    })
+    const oauth = await opened
+    const { raw } = reply
+    // The OAuth server writes the response itself, so it needs the headers that were set so far, such as CORS.
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) raw.setHeader(name, value)
+    try {
+      await oauth(request.raw, raw, request.ip)
+      reply.hijack()
+    } catch (error) {
+      if (raw.headersSent) request.log.error({ err: error }, toApiError(error).message)
+      throw error
+    }
+  }
+  for (const [method, url] of oauthRoutes) {
+    server.route({ method, url, config: { endpoint: 'oauth' }, handler: answer })
+  }
 }

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../system/clock.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'

@@ -14,11 +14,11 @@ import { expandReferences, joinLines } from '../../contract/notation/text.ts'
 import { parseValue } from '../../contract/notation/text-value.ts'
 import { nest } from '../../contract/notation/tree.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
-import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import {
   apiConfigurationKeys,
   isPathName,
   isUndocumentedKey,
+  type SettingsFile,
   type SettingsKey,
   settingsKeys,
 } from '../../contract/resources/settings-file.ts'

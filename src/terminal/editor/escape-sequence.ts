@@ -1,5 +1,4 @@
-import type { Key, KeyName, Modifiers, Report } from './key.ts'
-import { press, readSign } from './key.ts'
+import { type Key, type KeyName, type Modifiers, press, type Report, readSign } from './key.ts'
 
 /**
  * Decodes complete key sequences: those of xterm (ctlseqs: PC-style function keys, modifyOtherKeys), of
