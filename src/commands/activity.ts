@@ -1,11 +1,15 @@
 import * as Flags from '@oclif/core/flags'
-import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
+import { commandLine } from '../cli/command-line.ts'
+import type { Context } from '../cli/context/context.ts'
+import { outcomeHint } from '../cli/errors/outcome-hint.ts'
 import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
 import { LocalCommand } from '../cli/local-command.ts'
+import { localProfile } from '../config/resolve-options.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
 import type { LedgerEntry } from '../ledger/knowledge.ts'
 import type { ShownOutcome } from '../ledger/live-runs.ts'
 import { activityView, describeSent } from '../view/activity.ts'
+import { countOf } from '../view/format/quantities.ts'
 import { pastFlag } from './service/service-flags.ts'
 
 type Shown = Omit<LedgerEntry, 'outcome'> & { outcome: ShownOutcome; change: string; next_step?: string }
@@ -62,7 +66,10 @@ export default class Activity extends LocalCommand {
       if (step !== undefined) context.output.progress(step)
     }
     if (hasMore) context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)
-    await warnOfUnreadable(unreadable, context)
+    if (unreadable === 0) return
+    const lines = countOf(unreadable, 'line')
+    const are = unreadable === 1 ? 'is' : 'are'
+    await context.output.warn(`${lines} of the ledger cannot be read and ${are} skipped`)
   }
 }
 
@@ -70,4 +77,19 @@ export default class Activity extends LocalCommand {
 function isSentTo({ service, path }: LedgerEntry, baseUrl: string): boolean {
   const url = withoutTrailing(service, '/') + path
   return baseUrl.startsWith(service) && url.startsWith(`${withoutTrailing(baseUrl, '/')}/`)
+}
+
+/** How to check a change whose outcome is unknown, with commands for its service. */
+function nextStepFor({ method, path, service, profile }: LedgerEntry, { configuration }: Context): string {
+  const ofProfile = profile === null ? undefined : configuration.profiles?.[profile]?.base_url
+  const isOfProfile =
+    ofProfile !== undefined && URL.canParse(ofProfile) && new URL(ofProfile).href === service
+  const named =
+    service === 'local'
+      ? ['--profile', localProfile]
+      : isOfProfile && profile !== null
+        ? ['--profile', profile]
+        : ['--base-url', service]
+  const url = `${service === 'local' ? 'http://localhost' : service.replace(/\/$/, '')}${path}`
+  return outcomeHint({ method, url }, (...words) => commandLine(...words, ...named))
 }
