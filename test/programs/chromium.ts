@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { perSuite } from '../support/lifetime.ts'
+import { takeSample } from '../support/take-sample.ts'
 import { findPageFaults } from './page-faults.ts'
 
 /** For a person to look at. */
@@ -20,9 +21,9 @@ export function startChromium(): Browser {
 
 export const colorSchemes = ['light', 'dark'] as const
 
-/** Takes a screenshot in each color scheme, and checks the page that it shows. */
+/** Takes a screenshot in each color scheme, or in one with CHATCTL_TEST_SAMPLE, and checks the page that it shows. */
 export async function take(page: Page, name: string, fullPage = true): Promise<void> {
-  for (const colorScheme of colorSchemes) {
+  for (const colorScheme of takeSample(colorSchemes, 1).sample) {
     await page.emulateMedia({ colorScheme })
     const path = join(screenshots, `${name}-${colorScheme}.png`)
     const image = await page.screenshot({ path, fullPage })

@@ -75,7 +75,7 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
   },
 }
 
-describeSample('completion in a real shell', 12, () => {
+describeSample('completion in a real shell', 6, () => {
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   const server = perSuite(() => startScriptedServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv

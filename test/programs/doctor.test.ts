@@ -13,7 +13,7 @@ import { Tmux } from './tmux.ts'
 
 const key = 'canary-of-the-keychain'
 
-describeSample('doctor with a keychain', 3, () => {
+describeSample('doctor with a keychain', 2, () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const service = perTest(() => startBearerService((secret) => secret === key))
   const keyring = perTest(() => startSecretService(sandbox))

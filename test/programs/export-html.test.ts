@@ -9,6 +9,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { screenshots, startChromium, take } from './chromium.ts'
 
 const answer = `Some **bold** and \`code\`, a [link](https://example.org/) and a list:
@@ -32,7 +33,7 @@ const messages = ['How is this done?', answer, ...hostileTexts].map((content, in
   created_at: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
 }))
 
-describe('an exported page in a real browser', function () {
+describeSample('an exported page in a real browser', 1, function () {
   // axe-core checks each page in both color schemes.
   this.timeout(300_000)
 

@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import { PlanRun, plans } from '../commands/plan/plan-run.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { Tmux } from './tmux.ts'
 
 /** Plans that are approved with the keys and the program of OpenSSH. */
-describe('an approved plan', () => {
+describeSample('an approved plan', 6, () => {
   const run = perTest(() => PlanRun.start())
   const keygen = (...words: string[]) =>
     execFileSync('ssh-keygen', words, { cwd: run.sandbox.home, stdio: 'pipe' })

@@ -7,7 +7,7 @@ import { describeSample } from '../support/take-sample.ts'
 import { Tmux } from './tmux.ts'
 
 /** Output and prompts of settings as code in a terminal. */
-describeSample('settings in a terminal', 4, () => {
+describeSample('settings in a terminal', 2, () => {
   const run = perTest(() => SettingsRun.start())
   let terminal: Tmux | undefined
   beforeEach(() => {

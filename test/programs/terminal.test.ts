@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 import { bind, Terminal } from './terminal.ts'
 import { Tmux } from './tmux.ts'
 
-describeSample('a command in a terminal', 3, () => {
+describeSample('a command in a terminal', 2, () => {
   const sandbox = perTest(createSandbox)
   let terminal: Terminal | undefined
   afterEach(() => {
@@ -158,7 +158,7 @@ describeSample('a command in a terminal', 3, () => {
   })
 })
 
-describe('importing a file in a terminal', () => {
+describeSample('importing a file in a terminal', 2, () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ delay: 5 })))
   let terminal: Terminal | undefined
@@ -221,7 +221,7 @@ describe('importing a file in a terminal', () => {
   })
 })
 
-describe('auth login in a terminal', () => {
+describeSample('auth login in a terminal', 2, () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
   const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))

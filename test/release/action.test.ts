@@ -35,7 +35,7 @@ const action: Action = parse(readFileSync(join(root, 'action.yml'), 'utf8'), { s
 
 const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 
-describeSample('the GitHub Action', 4, () => {
+describeSample('the GitHub Action', 2, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const users = perTest(() => serveHandler(new UsersHandler()))

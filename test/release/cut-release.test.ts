@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { packageFile, root } from '../scripts/package-file.ts'
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts'
 import { perTest } from '../support/lifetime.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { releaseKey } from './served-release.ts'
 
 const { scripts } = packageFile
@@ -24,7 +25,7 @@ const files = {
   'docs/decisions/0001-a.md': 'Version 0.1.0\n',
 }
 
-describe('npm run cut-release', () => {
+describeSample('npm run cut-release', 2, () => {
   const repository = perTest(createRepository)
   const git = (...args: string[]) => repository.git(...args)
   const write = (name: string, content: string) => writeFileSync(join(repository.path, name), content)

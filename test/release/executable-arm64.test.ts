@@ -26,7 +26,7 @@ const obstacle =
     : 'run scripts/install-system-deps to install qemu-user-static and the libraries for arm64'
 const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 
-describeSample(`the executable for Linux on arm64, in an emulator${leftOut}`, 2, () => {
+describeSample(`the executable for Linux on arm64, in an emulator${leftOut}`, 1, () => {
   // The emulator is about ten times slower than the processor.
   const timeout = 60_000
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))

@@ -33,7 +33,7 @@ import { describeSample } from '../support/take-sample.ts'
 const isNative = process.platform === 'linux' && process.arch === 'x64'
 const leftOut = isNative ? '' : '; skipped: it runs on Linux for x64'
 
-describeSample(`the executable${leftOut}`, 5, function () {
+describeSample(`the executable${leftOut}`, 3, function () {
   // The first test may have to wait for a build.
   this.timeout(300_000)
 

@@ -13,7 +13,7 @@ import { describeSample } from '../support/take-sample.ts'
 import { makeToolPath, runInstallScript } from './run-install-script.ts'
 import { ownTarget, serveRelease } from './served-release.ts'
 
-describeSample('install.sh, on different systems,', 4, () => {
+describeSample('install.sh, on different systems,', 2, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const program = () => join(sandbox.home, '.local/bin/chatctl')

@@ -26,7 +26,7 @@ import { createSigningKey, ownTarget, releaseKey, serveRelease } from './served-
 
 const shells = [['/bin/dash'], ['/bin/bash'], ['/bin/busybox', 'sh']]
 
-describeSample('install.sh', 6, () => {
+describeSample('install.sh', 3, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const script = () => join(release.directory, 'install.sh')

@@ -135,7 +135,7 @@ describe(`the image of the service${leftOut}`, () => {
     })
   })
 
-  describeSample('in a container', 3, () => {
+  describeSample('in a container', 1, () => {
     const containers: ServiceContainer[] = []
     let volume: string
 

@@ -74,7 +74,7 @@ const sessions: Record<string, (session: Session) => Promise<void>> = {
   },
 }
 
-describeSample('a session on three terminal emulators', 2, () => {
+describeSample('a session on three terminal emulators', 1, () => {
   const world = perTest(
     async () => ({ sandbox: createSandbox(), server: await serveHandler(new ChatHandler()) }),
     async ({ sandbox, server }) => {

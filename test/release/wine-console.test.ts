@@ -15,7 +15,7 @@ import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
  * Ctrl-C is sent by start-program.c: the console of Wine ends when a user presses Ctrl-C while a program reads
  * it as a key, as sessions do. It also shows parts of the escape sequences that it does not know.
  */
-describeSample(`the executable for Windows, in a console${leftOut}`, 2, () => {
+describeSample(`the executable for Windows, in a console${leftOut}`, 1, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
   const service = perTest(() => serveHandler(new ChatHandler()))

@@ -63,7 +63,7 @@ describe(`the matrix of commands on Windows${leftOut}`, function () {
   const service = perSuite(startGoodService)
   const home = perSuite(() => PreparedHome.make(service.url))
   const outcomes = new Map<Cell, Promise<void>>()
-  const { sample, words } = takeCells(cells, 24)
+  const { sample, words } = takeCells(cells, 10)
 
   before(() => {
     const inTurn = createJobPool(3)

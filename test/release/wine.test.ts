@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /** The executable for Windows under Wine, with files of a Windows user. */
-describeSample(`the executable for Windows, with files${leftOut}`, 2, () => {
+describeSample(`the executable for Windows, with files${leftOut}`, 1, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
 

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session', () => {
+describeSample('a session', 3, () => {
   const talk = perTest(() => TalkSession.begin())
 
   it('begins with its service, a hint for help, and a prompt', async () => {

@@ -7,7 +7,7 @@ import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('slash commands of a session', 6, () => {
+describeSample('slash commands of a session', 3, () => {
   const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {

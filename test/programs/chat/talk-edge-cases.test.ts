@@ -13,7 +13,7 @@ interface ShownSession {
   turns: { user: string; answer: string; status: string }[]
 }
 
-describeSample('a session in an unusual situation', 4, () => {
+describeSample('a session in an unusual situation', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const leave = async (terminal: Tmux): Promise<string> => {

@@ -4,7 +4,7 @@ import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('the editor of a session', 4, () => {
+describeSample('the editor of a session', 2, () => {
   const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {

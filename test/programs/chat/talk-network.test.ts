@@ -5,7 +5,7 @@ import { describeSample, takeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('a session with a network failure', 3, () => {
+describeSample('a session with a network failure', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const givenBack = (terminal: Tmux, text: string) =>
@@ -102,7 +102,7 @@ describeSample('a session with a network failure', 3, () => {
   })
 })
 
-describe('a session with interruptions', () => {
+describeSample('a session with interruptions', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   it('stops a reply immediately with Ctrl-C, keeps its text, and stays open', async () => {

@@ -3,7 +3,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('a resumed session', 3, () => {
+describeSample('a resumed session', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   /** Runs a session with some turns, and returns its ID. */

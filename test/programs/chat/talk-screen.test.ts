@@ -9,7 +9,7 @@ function numberedLines(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}.`).join('\n')
 }
 
-describeSample('the screen of a session', 3, () => {
+describeSample('the screen of a session', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   it('shows a paste of 42 lines as a placeholder, and sends all of it', async () => {

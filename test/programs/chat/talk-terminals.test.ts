@@ -5,7 +5,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('a session in various terminals', 3, () => {
+describeSample('a session in various terminals', 2, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const colors = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/

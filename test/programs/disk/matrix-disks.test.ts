@@ -29,7 +29,7 @@ const disks: Record<string, (disk: string) => void> = {
   },
 }
 
-describeSample('the matrix of disks', 24, () => {
+describeSample('the matrix of disks', 12, () => {
   const service = perSuite(startGoodService)
   const home = perSuite(() => PreparedHome.make(service.url))
   let world: World

@@ -21,7 +21,7 @@ import { describeSample } from '../../support/take-sample.ts'
 import { runAs, stranger } from './run-as.ts'
 
 /** Needs root, and runs the program as another user, because no directory is read-only for root. */
-describeSample('a user without permission', 4, () => {
+describeSample('a user without permission', 2, () => {
   const sandbox = perSuite(createSandbox)
   let home: string
   before(() => {

@@ -31,7 +31,7 @@ import {
 } from './stored-key.ts'
 
 /** Needs root to give a file to another user. */
-describeSample('a credential in a file', 4, () => {
+describeSample('a credential in a file', 2, () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   let path: string

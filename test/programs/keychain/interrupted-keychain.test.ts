@@ -12,7 +12,7 @@ import { programsLeft, programsOf } from '../timed-run.ts'
 import { startSecretService } from './secret-service.ts'
 
 /** A second process waits for the dialog, in a separate process group, so chatctl must end it. */
-describeSample('a run that is ended while the keychain shows a dialog', 3, () => {
+describeSample('a run that is ended while the keychain shows a dialog', 1, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
   const server = perTest(startAuthorizationServer)

@@ -12,7 +12,7 @@ import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.
 
 const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
 
-describeSample('an unusable keychain', 4, () => {
+describeSample('an unusable keychain', 2, () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const keyring = perTest(() => startSecretService(sandbox))

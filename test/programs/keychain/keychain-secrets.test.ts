@@ -8,6 +8,7 @@ import { startBuiltLogin } from '../../support/login-process.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { kernelKeys } from './kernel-keys.ts'
 import { startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
@@ -20,7 +21,7 @@ interface Secrets {
   passing: string[]
 }
 
-describe('the secrets of a login', () => {
+describeSample('the secrets of a login', 2, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const server = perTest(startAuthorizationServer)

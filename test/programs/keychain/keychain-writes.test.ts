@@ -14,7 +14,7 @@ import { programsLeft, runTimed } from '../timed-run.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
 
-describeSample('a keychain that can be read and then not written', 3, () => {
+describeSample('a keychain that can be read and then not written', 1, () => {
   const sandbox = perTest(createSandbox)
   // A login reads the keychain, asks the service, and writes the keychain: the service acts in between.
   const service = perTest(() =>

@@ -19,7 +19,7 @@ import {
   storedKey,
 } from './stored-key.ts'
 
-describeSample('the keychain of a desktop', 4, () => {
+describeSample('the keychain of a desktop', 2, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const service = perTest(() => startBearerService((token) => token !== 'canary-refused'))

@@ -11,6 +11,7 @@ import { plantKey } from '../../service/domain/plant-key.ts'
 import { agreesWithModel, ask, noWarning } from '../../service/limits/counting-model.ts'
 import { withPlace } from '../../service/temporary-service.ts'
 import { sharedPostgres, startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 
 /** The changes that the generation counts, without those for each second. */
@@ -97,7 +98,7 @@ describe('the change feed on PostgreSQL', () => {
     }))
 })
 
-describe('request counters in PostgreSQL', () => {
+describeSample('request counters in PostgreSQL', 1, () => {
   it('agree with a simple model, in two processes in turn', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const stores = [await openPostgres(database), await openPostgres(database)]

@@ -25,7 +25,7 @@ function contentsOf(directory: string): string {
     .join('\n')
 }
 
-describeSample('service --database', 2, () => {
+describeSample('service --database', 1, () => {
   const postgres = perSuite(startPostgres)
   const sandbox = perTest(createSandbox)
 

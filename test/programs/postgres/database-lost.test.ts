@@ -74,7 +74,7 @@ async function streamForSixSeconds(response: ServerResponse): Promise<void> {
   sendDone(response)
 }
 
-describeSample('a service that loses its PostgreSQL server', 3, () => {
+describeSample('a service that loses its PostgreSQL server', 2, () => {
   const postgres = perSuite(startPostgres)
 
   for (const mode of ['fast', 'immediate'] as const) {

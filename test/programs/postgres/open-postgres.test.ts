@@ -8,6 +8,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { writeAtOnce } from '../../service/store/write-at-once.ts'
 import { withDirectory, withPlace } from '../../service/temporary-service.ts'
 import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 const next = {
   number: migrations.length + 1,
@@ -27,7 +28,7 @@ async function failureOf(opening: Promise<unknown>): Promise<Failure> {
   return error as Failure
 }
 
-describe('the PostgreSQL store of the embedded service', () => {
+describeSample('the PostgreSQL store of the embedded service', 5, () => {
   let postgres: TemporaryPostgres
   before(async () => {
     postgres = await sharedPostgres()

@@ -10,7 +10,7 @@ import { createSandbox } from '../../support/sandbox.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 
-describeSample('a PostgreSQL database that refuses a running service', 2, () => {
+describeSample('a PostgreSQL database that refuses a running service', 1, () => {
   const postgres = perSuite(startPostgres)
 
   /** A database with a role that owns it. */

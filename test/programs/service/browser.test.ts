@@ -12,7 +12,7 @@ import { loginFlags } from '../../support/sign-in.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { colorSchemes, screenshots, startChromium } from '../chromium.ts'
 
-describeSample('signing in with a real browser', 2, () => {
+describeSample('signing in with a real browser', 1, () => {
   const browser = startChromium()
   const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))

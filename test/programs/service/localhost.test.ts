@@ -5,11 +5,12 @@ import { perTest } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** Reserved for documentation (RFC 5737). In this test, an address of a network namespace without other machines. */
 const other = '192.0.2.2'
 
-describe('localhost', () => {
+describeSample('localhost', 1, () => {
   const sandbox = perTest(createSandbox)
 
   for (const args of [['chat', 'models'], ['auth', 'status'], ['doctor']]) {

@@ -14,7 +14,7 @@ import { startChromium, take } from '../chromium.ts'
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
 
-describeSample('signing in to the embedded service with a real browser, without JavaScript', 3, function () {
+describeSample('signing in to the embedded service with a real browser, without JavaScript', 1, function () {
   // axe-core checks each page in both color schemes.
   this.timeout(300_000)
 

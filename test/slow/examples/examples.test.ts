@@ -6,11 +6,10 @@ import { typeInShell } from './type-in-shell.ts'
 const help = readHelpExamples()
 const ofHelp = new Set([...help.values()].flat().map(({ text }) => text))
 
-runExamples('an example that only the documents have, in a shell', readDocumentExamples(), {
-  ...typeInShell,
-  knows: (text) => !ofHelp.has(text),
-})
+const documents = takeSample([...readDocumentExamples()], 8)
+const title = `an example that only the documents have, in a shell (${documents.words})`
+runExamples(title, new Map(documents.sample), { ...typeInShell, knows: (text) => !ofHelp.has(text) })
 
 // These run every command of the built program.
-const { sample, words } = takeSample([...help], 12)
+const { sample, words } = takeSample([...help], 3)
 runExamples(`an example in the help, in a shell (${words})`, new Map(sample), typeInShell)

@@ -34,7 +34,7 @@ const cells: Cell[] = [...validFlags, ...flagsWithVariables, ...invalidFlags].fl
 
 describe('the matrix of flags', function () {
   this.timeout(240_000)
-  testCells(cells, 20, meet)
+  testCells(cells, 12, meet)
 
   it('has a valid value for each flag that takes one', () => {
     expect(unvalued, 'Add a valid value to test/support/flag-table.ts').to.deep.equal([])

@@ -37,7 +37,7 @@ describe('the matrix of service faults', function () {
   this.timeout(180_000)
   let home: PreparedHome
   const outcomes = new Map<Cell, Promise<Outcome>>()
-  const { sample, words } = takeCells(cells, 40)
+  const { sample, words } = takeCells(cells, 25)
 
   before(async () => {
     const service = await startGoodService()

@@ -46,7 +46,7 @@ const longest = 450
 
 describe('the matrix of signals', function () {
   this.timeout(240_000)
-  testCells(cells, 8, meet)
+  testCells(cells, 5, meet)
 
   async function meet({ call, signal, again, title }: Cell, home: PreparedHome): Promise<void> {
     const world = home.makeWorld()

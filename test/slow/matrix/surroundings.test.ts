@@ -57,7 +57,7 @@ const cells = [...ofCalls, ...ofFlags]
 
 describe('the matrix of machine faults', function () {
   this.timeout(240_000)
-  testCells(cells, 30, meet)
+  testCells(cells, 20, meet)
 
   it('has a call of every command', () => {
     expect(uncalled, 'Add a call to test/slow/matrix/calls.ts').to.deep.equal([])
