@@ -187,14 +187,13 @@ describe('--dry-run', function () {
   })
 
   it('does not start the embedded service', async () => {
-    const fresh = createSandbox()
+    using fresh = createSandbox()
     const { exitCode, stdout, stderr } = await runChatctl(fresh, [
       ...['settings', 'set', 'theme.mode=dark', '--profile', 'local', '--dry-run', '--json'],
     ])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     expect(JSON.parse(stdout)).to.deep.include({ method: 'PATCH', url: 'local:/v1/settings' })
     expect(globSync('**/*.db*', { cwd: fresh.home })).to.deep.equal([])
-    fresh.remove()
   })
 
   it('reads the request body from a file and hides the passwords in it', async () => {

@@ -251,7 +251,7 @@ describe('a history with messages so long that they fill a page before its limit
       }
       await store.close()
       const service = equip(await startService({ dataDir }))
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       const env = { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: service.key }
       const exported = await runExport(sandbox, service.url, [], { env })
       expect(exported.exitCode, exported.stderr).to.equal(0)
@@ -266,7 +266,6 @@ describe('a history with messages so long that they fill a page before its limit
         hasMore = page.has_more
       }
       expect(listed).to.deep.equal(stored)
-      sandbox.remove()
       await service.close()
     }))
 })

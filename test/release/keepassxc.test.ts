@@ -14,13 +14,9 @@ describeSample('a KeePassXC', 1, () => {
     settings: KeePassXcSettings,
     work: (desktop: KeePassXc & ReturnType<typeof commandsOf>) => Promise<void>,
   ): Promise<void> {
-    const sandbox = createSandbox()
-    try {
-      const keychain = await startKeePassXc(sandbox, settings)
-      await work({ ...keychain, ...commandsOf(sandbox, keychain) }).finally(keychain.close)
-    } finally {
-      sandbox.remove()
-    }
+    using sandbox = createSandbox()
+    const keychain = await startKeePassXc(sandbox, settings)
+    await work({ ...keychain, ...commandsOf(sandbox, keychain) }).finally(keychain.close)
   }
 
   const commandsOf = (sandbox: Sandbox, { env }: KeePassXc) => ({

@@ -16,8 +16,9 @@ export interface Sandbox {
  *   A test in which completion requests models needs its own cache: models are cached by the address
  *   of the service, and another test may have used the same port.
  */
-export function createSandbox({ ownCache = false } = {}): Sandbox {
+export function createSandbox({ ownCache = false } = {}): Sandbox & Disposable {
   const home = mkdtempSync(join(tmpdir(), 'chatctl-test-'))
+  const remove = () => rmSync(home, { recursive: true, force: true, maxRetries: 5 })
   return {
     home,
     env: {
@@ -33,7 +34,8 @@ export function createSandbox({ ownCache = false } = {}): Sandbox {
       // Collects coverage of the processes that tests start.
       NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'],
     },
-    remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }),
+    remove,
+    [Symbol.dispose]: remove,
   }
 }
 

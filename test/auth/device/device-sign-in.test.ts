@@ -423,13 +423,11 @@ describe('auth login --device', () => {
 })
 
 it('auth login asks no question with --device if stdin is not a terminal', async () => {
-  const sandbox = createSandbox()
-  const server = await startScriptedServer(answer(404))
+  using sandbox = createSandbox()
+  await using server = await startScriptedServer(answer(404))
   expectFailure(
     await runChatctl(sandbox, ['auth', 'login', '--device', '--base-url', server.url, '--insecure-storage']),
     3,
     '--auth-url',
   )
-  await server.close()
-  sandbox.remove()
 })

@@ -195,22 +195,18 @@ describe('the values that completion offers without a request', () => {
   })
 
   it('are the themes of the embedded service and the output formats of commands that have others than most', async () => {
-    const sandbox = createSandbox()
-    try {
-      const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
-      for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
-      for (const { id, documentFormats, offersMarkdown } of commands) {
-        const forms = documentFormats ?? (offersMarkdown ? defaultFormats : undefined)
-        // A session needs a terminal.
-        if (forms === undefined || id === 'chat') continue
-        const args = id === 'chat:show' ? ['x'] : []
-        const { stderr } = await runChatctl(sandbox, [...wordsOf(id), ...args, '--output', 'none'])
-        expect(stderr).to.match(/is not one of [^.\n]*/)
-        const said = /is not one of (.*)$/m.exec(stderr)?.[1]?.split(', ').sort()
-        expect(said).to.deep.equal([...forms].sort())
-      }
-    } finally {
-      sandbox.remove()
+    using sandbox = createSandbox()
+    const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
+    for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
+    for (const { id, documentFormats, offersMarkdown } of commands) {
+      const forms = documentFormats ?? (offersMarkdown ? defaultFormats : undefined)
+      // A session needs a terminal.
+      if (forms === undefined || id === 'chat') continue
+      const args = id === 'chat:show' ? ['x'] : []
+      const { stderr } = await runChatctl(sandbox, [...wordsOf(id), ...args, '--output', 'none'])
+      expect(stderr).to.match(/is not one of [^.\n]*/)
+      const said = /is not one of (.*)$/m.exec(stderr)?.[1]?.split(', ').sort()
+      expect(said).to.deep.equal([...forms].sort())
     }
   })
 

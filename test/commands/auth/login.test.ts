@@ -376,7 +376,7 @@ describe('a browser sign-in as another user than before', () => {
 
 describe('a sign-in that grants less than was requested', () => {
   it('names the missing scopes', async () => {
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     await using server = await startAuthorizationServer()
     await using service = await startScriptedServer(json(200, owner))
     server.script.token = [
@@ -392,6 +392,5 @@ describe('a sign-in that grants less than was requested', () => {
     expect(await stderr('a b')).not.to.contain(words)
     // If the response has no scope, all of it was granted (RFC 6749 section 5.1).
     expect(await stderr('a b')).not.to.contain(words)
-    sandbox.remove()
   })
 })

@@ -199,40 +199,36 @@ describe('a session that is killed during a reply', () => {
 
   for (const moment of sample) {
     it(`has everything shown in its transcript, and resumes (word ${moment}; ${which})`, async () => {
-      const talk = await TalkSession.begin()
-      try {
-        talk.server.answerNext({ text: decorated, pause: 1 })
-        const terminal = await talk.chat([], { rows: 60 })
-        await terminal.say('Count')
-        const word = numbered[moment] ?? ''
-        await terminal.waitUntilShown((all) => all.includes(word), word)
-        process.kill(await terminal.pid(), 'SIGKILL')
-        expect(await terminal.exitCode()).to.equal(null)
-        const shown = wordsOf(afterPrompt(await terminal.scrollback()))
-        expect(shown.length).to.be.above(moment)
+      await using talk = await TalkSession.begin()
+      talk.server.answerNext({ text: decorated, pause: 1 })
+      const terminal = await talk.chat([], { rows: 60 })
+      await terminal.say('Count')
+      const word = numbered[moment] ?? ''
+      await terminal.waitUntilShown((all) => all.includes(word), word)
+      process.kill(await terminal.pid(), 'SIGKILL')
+      expect(await terminal.exitCode()).to.equal(null)
+      const shown = wordsOf(afterPrompt(await terminal.scrollback()))
+      expect(shown.length).to.be.above(moment)
 
-        const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-        const { stdout, exitCode } = await talk.run(['chat', 'show', session?.id ?? '', '--json'])
-        expect(exitCode).to.equal(0)
-        const { turns } = JSON.parse(stdout)
-        expect(turns).to.have.length(1)
-        expect(turns[0].user).to.equal('Count')
-        const kept = wordsOf(turns[0].answer).join('')
-        expect(numbered.join('').startsWith(kept), 'the transcript is the beginning of the reply').to.equal(
-          true,
-        )
-        expect(
-          kept.startsWith(shown.join('')),
-          `${shown.at(-1)} was shown, ${kept.slice(-8)} was kept`,
-        ).to.equal(true)
+      const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+      const { stdout, exitCode } = await talk.run(['chat', 'show', session?.id ?? '', '--json'])
+      expect(exitCode).to.equal(0)
+      const { turns } = JSON.parse(stdout)
+      expect(turns).to.have.length(1)
+      expect(turns[0].user).to.equal('Count')
+      const kept = wordsOf(turns[0].answer).join('')
+      expect(numbered.join('').startsWith(kept), 'the transcript is the beginning of the reply').to.equal(
+        true,
+      )
+      expect(
+        kept.startsWith(shown.join('')),
+        `${shown.at(-1)} was shown, ${kept.slice(-8)} was kept`,
+      ).to.equal(true)
 
-        const resumed = await talk.chat(['--resume', session?.id ?? ''], { rows: 60 })
-        expect(await resumed.scrollback()).to.contain('Count')
-        await converse(resumed, 'Go on')
-        expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
-      } finally {
-        await talk.end()
-      }
+      const resumed = await talk.chat(['--resume', session?.id ?? ''], { rows: 60 })
+      expect(await resumed.scrollback()).to.contain('Count')
+      await converse(resumed, 'Go on')
+      expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
     })
   }
 })

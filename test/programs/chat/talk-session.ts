@@ -73,6 +73,10 @@ export class TalkSession {
     return { EDITOR: path, VISUAL: path }
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end()
+  }
+
   async end(): Promise<void> {
     await Promise.all(this.#terminals.map((terminal) => terminal.close()))
     await this.server.close()

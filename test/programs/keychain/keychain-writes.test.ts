@@ -88,28 +88,23 @@ describeSample('a keychain that can be read and then not written', 1, () => {
 
   it('is a warning if it is locked while a token is renewed, and the command succeeds', async () => {
     await start('dismissed')
-    const server = await startAuthorizationServer()
-    const chat = await startBearerService((token) => server.live.has(token))
-    try {
-      const { env } = keyring
-      const parties = ['--base-url', chat.url, '--auth-url', server.url, '--client-id', server.clientId]
-      const signIn = startBuiltLogin(sandbox, ['-p', 'oauth', ...parties, '--no-browser'], { env })
-      await fetch(await signIn.address())
-      expect(await signIn.ended).to.include({ exitCode: 0 })
-      server.live.clear()
-      server.script.token = [
-        (...exchange) => {
-          keyring.lock()
-          return server.tokens()(...exchange)
-        },
-      ]
-      const run = await runProgram(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
-      expect(run.exitCode, run.stderr).to.equal(0)
-      expect(linesOf(run).flatMap(({ warning }) => warning?.message ?? [])).to.have.length(1)
-      expect(run.stderr).not.to.match(/access-token|refresh-token/)
-    } finally {
-      await chat.close()
-      await server.close()
-    }
+    await using server = await startAuthorizationServer()
+    await using chat = await startBearerService((token) => server.live.has(token))
+    const { env } = keyring
+    const parties = ['--base-url', chat.url, '--auth-url', server.url, '--client-id', server.clientId]
+    const signIn = startBuiltLogin(sandbox, ['-p', 'oauth', ...parties, '--no-browser'], { env })
+    await fetch(await signIn.address())
+    expect(await signIn.ended).to.include({ exitCode: 0 })
+    server.live.clear()
+    server.script.token = [
+      (...exchange) => {
+        keyring.lock()
+        return server.tokens()(...exchange)
+      },
+    ]
+    const run = await runProgram(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(linesOf(run).flatMap(({ warning }) => warning?.message ?? [])).to.have.length(1)
+    expect(run.stderr).not.to.match(/access-token|refresh-token/)
   })
 })

@@ -71,7 +71,7 @@ describeSample('a PostgreSQL database that refuses a running service', 1, () => 
 
   it('is used again with the new password in CHATCTL_DATABASE_FILE after SIGHUP', async () => {
     const { name, as, end } = await createOwned('rotated')
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const file = join(sandbox.home, 'database-url')
     const write = (url: string) => {
       writeFileSync(file, `${url}\n`)
@@ -100,7 +100,6 @@ describeSample('a PostgreSQL database that refuses a running service', 1, () => 
     expect(running.written().stderr).not.to.include('first').and.not.include('second')
     running.interrupt('SIGTERM')
     expect(await running.ended).to.include({ exitCode: 0 })
-    sandbox.remove()
   })
 })
 

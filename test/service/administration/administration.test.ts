@@ -186,7 +186,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
   it('finds the remaining one of two services on the same data', () =>
     withService(
       async ({ url, dataDir, place }) => {
-        const sandbox = createSandbox()
+        using sandbox = createSandbox()
         if (place.database !== undefined) sandbox.env['CHATCTL_DATABASE'] = place.database
         await using other = await startScriptedServer()
         const record = { url: other.url, pid: process.ppid, place: locationOf(place) }
@@ -198,7 +198,6 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         const { running, also_running } = JSON.parse(stdout)
         expect(running).to.include({ url, pid: process.pid })
         expect(also_running).to.deep.equal([])
-        sandbox.remove()
       },
       { announce: {} },
     ))
@@ -267,16 +266,12 @@ describe('a data directory that is named by a symbolic link', () => {
 
 describe('service run without a reader of stdout', () => {
   it('removes its announcement when it ends', async () => {
-    const sandbox = createSandbox()
-    try {
-      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
-      running.stdout.destroy()
-      await running.ended
-      const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))
-      expect(files).to.include('chatctl.db')
-      expect(files.filter((name) => name.startsWith('running'))).to.deep.equal([])
-    } finally {
-      sandbox.remove()
-    }
+    using sandbox = createSandbox()
+    const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    running.stdout.destroy()
+    await running.ended
+    const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))
+    expect(files).to.include('chatctl.db')
+    expect(files.filter((name) => name.startsWith('running'))).to.deep.equal([])
   })
 })

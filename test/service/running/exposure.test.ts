@@ -138,7 +138,7 @@ describe('TLS', () => {
     withModelServer(
       (response) => sendJson(response, { data: [] }),
       async (modelServer) => {
-        const sandbox = createSandbox()
+        using sandbox = createSandbox()
         const { certFile, keyFile, cert } = writeCertificate(sandbox.home)
         const modelServerKey = join(sandbox.home, 'model-server.key')
         writeFileSync(modelServerKey, 'first', { mode: 0o600 })
@@ -173,7 +173,6 @@ describe('TLS', () => {
         expect((await accepts(cert))[0]).to.equal('untrusted')
         running.interrupt('SIGTERM')
         expect(await running.ended).to.include({ exitCode: 0 })
-        sandbox.remove()
       },
     ))
 
@@ -209,12 +208,11 @@ describe('TLS', () => {
 
 describe('service run in a terminal', () => {
   it('exits with code 129 after SIGHUP, because the terminal was closed', async () => {
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const running = startChatctl(sandbox, ['service', 'run', '--port', '0'], { terminal: { columns: 80 } })
     while (!running.written().stdout.includes('http://')) await once(running.stdout, 'data')
     running.interrupt('SIGHUP')
     expect(await running.ended).to.include({ exitCode: 129 })
-    sandbox.remove()
   })
 })
 

@@ -42,7 +42,7 @@ async function readAll(call: TemporaryService['call'], more: readonly string[] =
 describe('a backup of the embedded service', () => {
   it('restores the same data, and keeps the data that it replaces', () =>
     withDirectory(async (directory) => {
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       const data = join(directory, 'data')
       const file = join(directory, 'backup.db')
       const service = equip(await startService({ dataDir: data }))
@@ -82,7 +82,6 @@ describe('a backup of the embedded service', () => {
       const changed = equip(await startService({ dataDir: old }))
       expect((await changed.call('GET', '/v1/settings')).body.app_name).to.equal('Changed since')
       await changed.close()
-      sandbox.remove()
     }))
 
   it('is consistent while others write, and does not make them fail', () =>
@@ -113,7 +112,7 @@ describe('a backup of the embedded service', () => {
 
   it('replaces no file, and leaves no partial file', () =>
     withService(async ({ dataDir }) => {
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       const file = join(dataDir, 'precious')
       writeFileSync(file, 'precious')
       const run = await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', dataDir])
@@ -124,12 +123,11 @@ describe('a backup of the embedded service', () => {
       expect(failed.exitCode).to.equal(1)
       expect(failed.stderr).to.include(missing).and.include('ENOENT')
       expect(readdirSync(dataDir).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
-      sandbox.remove()
     }))
 
   it('replaces a file with --force, but never the data itself', () =>
     withService(async ({ dataDir }) => {
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       const backUp = (file: string, ...args: string[]) =>
         runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', dataDir, ...args])
       const file = join(dataDir, 'nightly.db')
@@ -143,7 +141,6 @@ describe('a backup of the embedded service', () => {
       for (const path of [data, join(dataDir, 'link.db')])
         expectFailure(await backUp(path, '--force'), 2, `${path} is the data of the service`)
       expect(statSync(data).ino).to.equal(before)
-      sandbox.remove()
     }))
 
   it('is not restored while a service runs that left no record here, as in another container', () =>
@@ -170,7 +167,7 @@ describe('a backup of the embedded service', () => {
 
   it('is not restored while a service runs, nor from an invalid file', () =>
     withDirectory(async (directory) => {
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       const data = join(directory, 'data')
       const service = await startService({ dataDir: data, announce: {} })
       const file = join(directory, 'backup.db')
@@ -199,7 +196,6 @@ describe('a backup of the embedded service', () => {
         expect(run.stderr).to.include(other)
       }
       expect(readFileSync(join(data, 'chatctl.db')).equals(content)).to.equal(true)
-      sandbox.remove()
     }))
 
   it('replaces data that is damaged or of a newer chatctl, and keeps that data', () =>
@@ -241,7 +237,7 @@ describe('a backup of the embedded service', () => {
     }))
 
   it('of PostgreSQL is refused with the name of pg_dump', async () => {
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const file = join(sandbox.home, 'backup.db')
     const run = await runChatctl(sandbox, [
       'service',
@@ -254,6 +250,5 @@ describe('a backup of the embedded service', () => {
     expect(run.exitCode).to.equal(2)
     expect(run.stderr).to.include('pg_dump')
     expect(existsSync(file)).to.equal(false)
-    sandbox.remove()
   })
 })

@@ -71,7 +71,7 @@ describe('while another process refreshes the same token', () => {
 
 describe('four concurrent runs of auth login', () => {
   it('store four profiles, each with its own key', async () => {
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const names = Array.from({ length: 4 }, (_, index) => `profile-${index}`)
     await using service = await startBearerService((token) => names.includes(token))
     await Promise.all(names.map((name) => storeKey(sandbox, name, service, name)))
@@ -81,7 +81,6 @@ describe('four concurrent runs of auth login', () => {
       const { stdout } = await runProgram(sandbox, ['auth', 'token', '-p', name])
       expect(stdout).to.equal(`${name}\n`)
     }
-    sandbox.remove()
   })
 })
 

@@ -117,7 +117,7 @@ describe('when a filter never ends', function () {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`${signal} ends a filter of --jq`, async function () {
       if (process.platform === 'win32') return this.skip()
-      const sandbox = createSandbox()
+      using sandbox = createSandbox()
       await server.serve(json(200, {}))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
       const child = startBuilt(sandbox, ['settings', 'get', '--jq', 'def f: f; f'], { env })
@@ -128,7 +128,6 @@ describe('when a filter never ends', function () {
       const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
       expect(await closed).to.deep.equal([null, signal])
       clearTimeout(timer)
-      sandbox.remove()
     })
   }
 })

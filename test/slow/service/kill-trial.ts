@@ -39,7 +39,7 @@ async function createKey(place: DataLocation): Promise<string> {
 }
 
 async function postUntilKilled(place: DataLocation, key: string, acknowledged: Acknowledged, round: number) {
-  const sandbox = createSandbox()
+  using sandbox = createSandbox()
   const args = ['service', 'run', '--port', '0', '--data', place.dataDir, '--log-level', 'silent', '--json']
   const env = place.database === undefined ? {} : { CHATCTL_DATABASE: place.database }
   const service = startBuilt(sandbox, args, { env })
@@ -69,7 +69,6 @@ async function postUntilKilled(place: DataLocation, key: string, acknowledged: A
   await ended
   isKilled = true
   await Promise.all(workers)
-  sandbox.remove()
 }
 
 async function expectAllStored(place: DataLocation, acknowledged: Acknowledged): Promise<void> {

@@ -38,7 +38,7 @@ describe('the URL of a PostgreSQL database', () => {
   })
 
   it('names a different database in each run of one process, by its environment', async () => {
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const ports = [await freePort(), await freePort()]
     const ends = await Promise.all(
       ports.map((port) =>
@@ -51,6 +51,5 @@ describe('the URL of a PostgreSQL database', () => {
       expect(exitCode).to.equal(69)
       expect(stderr).to.include(`postgres://127.0.0.1:${ports[index]}/chat`)
     }
-    sandbox.remove()
   })
 })
