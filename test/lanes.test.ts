@@ -35,7 +35,6 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'cli/input/files.test.ts': 'commands that the documents name for other encodings',
   'system/process-lock.test.ts': 'locks that exclude other processes',
   'system/run-command.test.ts': 'compares with how sh splits a command',
-  'service/oauth/metadata.test.ts': 'what a process has loaded',
   'service/store/group-commit.test.ts': 'a write lock held by another process',
   'service/store/open-sqlite.test.ts': 'a file that another process must not replace',
   'service/store/write-at-once.ts': 'writes of several processes at the same time',

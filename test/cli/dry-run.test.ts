@@ -2,6 +2,7 @@ import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
+import { someCells } from '../support/cells.ts'
 import { creatingGrace } from '../support/command-lines.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -41,6 +42,13 @@ const needsMore = new Set([
 function rename(command: string, word: string): string {
   if (command === 'service:trust:revoke' && word === 'deploy') return trustToRevoke
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'henry@') : word
+}
+
+/** The results of runs, one after the other. */
+async function inSequence(runs: readonly (() => Promise<Run>)[]): Promise<Run[]> {
+  const done: Run[] = []
+  for (const run of runs) done.push(await run())
+  return done
 }
 
 /** The session of the examples. */
@@ -149,11 +157,12 @@ describe('--dry-run', function () {
       const plain = await run([...args, '--dry-run'], stdin, env)
       const structured = await run([...args, '--dry-run', '--json'], stdin, env)
       // With a field of the response that a real run would show.
-      const variable = await run([...args, '--json', '--fields', field], stdin, {
-        ...env,
-        CHATCTL_DRY_RUN: '1',
-      })
-      const debug = await run([...args, '--dry-run', '--debug'], stdin, env)
+      const withVariable = () =>
+        run([...args, '--json', '--fields', field], stdin, { ...env, CHATCTL_DRY_RUN: '1' })
+      const withDebug = () => run([...args, '--dry-run', '--debug'], stdin, env)
+      const [variable = structured, debug = plain] = await inSequence(
+        someCells([withVariable, withDebug], () => stdin !== undefined),
+      )
 
       expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
       if (!readsFirst.has(id)) expect(server.requests).to.deep.equal([])

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { someCells } from '../../support/cells.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { endings, streamOf } from '../../support/reply-endings.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -22,7 +23,13 @@ describe('a reply of another service', () => {
   const served = serveRuns()
 
   it('is on stdout with the exit code and the error of its end', async () => {
-    for (const [name, ending] of Object.entries(endings)) {
+    const all = Object.entries(endings)
+    const isFirst = ([, { end }]: (typeof all)[number], at: number) =>
+      all.findIndex(([, other]) => other.end === end) === at
+    for (const [name, ending] of someCells(
+      all,
+      (cell, at) => isFirst(cell, at) || cell[0].includes('unknown'),
+    )) {
       const { text, end, tools, words = '', whole } = ending
       const [code, message] = codes[end] ?? []
       const streamed = stream([streamOf(ending)], { type: 'text/event-stream' })

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import * as oauth from 'oauth4webapi'
 import { startService } from '../../../src/service/start-service.ts'
@@ -189,24 +187,4 @@ describe('the OAuth server of the embedded service', () => {
         ).to.equal(false)
       await service.close()
     }))
-
-  it('is loaded by a service before it listens, and not by a command that opens the data', async () => {
-    const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
-    const code = `
-      import { registerHooks } from 'node:module'
-      const loaded = new Set()
-      registerHooks({ resolve(name, context, next) {
-        for (const heavy of ['oidc-provider', 'otpauth', 'uqr', '@node-rs/argon2']) if (name === heavy) loaded.add(heavy)
-        return next(name, context)
-      } })
-      const { withDirectory, withService } = await import(${url('../temporary-service.ts')})
-      const { openEmbeddedService } = await import(${url('../../../src/service/open-embedded-service.ts')})
-      await withDirectory(async (dataDir) => (await openEmbeddedService({ dataDir })).close())
-      console.log([...loaded].join())
-      await withService(() => console.log([...loaded].sort().join()))`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    expect(await text(child.stdout)).to.equal('\n@node-rs/argon2,oidc-provider,otpauth,uqr\n')
-  })
 })

@@ -125,7 +125,7 @@ describe('when a filter never ends', function () {
       await sleep(2_000)
       expect(child.exitCode).to.equal(null)
       child.kill(signal)
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
       expect(await closed).to.deep.equal([null, signal])
       clearTimeout(timer)
     })
