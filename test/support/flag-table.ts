@@ -26,8 +26,6 @@ export interface FlagRow {
 export interface Addition {
   to: string
   words: readonly string[]
-  files?: Readonly<Record<string, string>>
-  stdin?: string
   body?: object
   query?: string
   headers?: Record<string, string>
@@ -300,56 +298,13 @@ const byCommand: Record<string, FlagRow> = {
 
 /** By command and flag: the command line, the words that are added, and what they add to the request. */
 const added: Record<string, [to: string, words: string | string[], Omit<Addition, 'to' | 'words'>]> = {
-  'api data': ['api POST /x', '--data {"a":1}', { body: { a: 1 } }],
-  'api field': ['api POST /x', '-F a=b -F c:=[1]', { body: { a: 'b', c: [1] } }],
   'api header': [
     'api POST /x',
     ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
     { headers: { 'x-one': '1', 'x-two': '2' } },
   ],
-  'chat:complete file': [
-    'chat complete x',
-    '-f a.ts',
-    {
-      files: { 'a.ts': 'let a\n' },
-      body: { messages: [{ role: 'user', content: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' }] },
-    },
-  ],
   'chat:complete max-tokens': ['chat complete x', '--max-tokens 5', { body: { max_tokens: 5 } }],
-  'chat:complete messages': [
-    'chat complete x',
-    '--messages messages.jsonl',
-    {
-      files: { 'messages.jsonl': '{"role":"user","content":"a"}\n' },
-      body: {
-        messages: [
-          { role: 'user', content: 'a' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  ],
   'chat:complete model': ['chat complete x', '-m small', { body: { model: 'small' } }],
-  'chat:complete system': [
-    'chat complete x',
-    ['-s', 'Be brief'],
-    {
-      body: {
-        messages: [
-          { role: 'system', content: 'Be brief' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  ],
-  'chat:complete temperature': ['chat complete x', '-t 0.5', { body: { temperature: 0.5 } }],
-  'chat:send context': ['chat send x', '--context c1', { body: { context_id: 'c1' } }],
-  'chat:send file': [
-    'chat send x',
-    '-f a.ts',
-    { files: { 'a.ts': 'let a\n' }, body: { message: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' } },
-  ],
-  'chat:send model': ['chat send x', '-m small', { body: { model: 'small' } }],
   'history:list before': ['history list', '--before m1', { query: 'before=m1' }],
   'history:list context': ['history list', ['--context', 'c 1'], { query: 'context_id=c+1' }],
   'history:list limit': ['history list', '-n 5', { query: 'limit=5' }],
@@ -363,19 +318,6 @@ const added: Record<string, [to: string, words: string | string[], Omit<Addition
     '--allowed-origin https://a.example --allowed-origin https://b.example',
     { body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } } },
   ],
-  'settings:api:set file': [
-    'settings api set --version v2',
-    '-f api.yaml',
-    {
-      files: { 'api.yaml': 'version: v1\ncors:\n  allowed_methods: [PUT]\n' },
-      body: { version: 'v2', cors: { allowed_methods: ['PUT'] } },
-    },
-  ],
-  'settings:api:set rate-limiting': [
-    'settings api set --version v2',
-    '--rate-limiting off',
-    { body: { rate_limiting: { enabled: false } } },
-  ],
   'settings:api:set requests-per-minute': [
     'settings api set --version v2',
     '--requests-per-minute 5',
@@ -386,22 +328,10 @@ const added: Record<string, [to: string, words: string | string[], Omit<Addition
     '--version v2',
     { body: { version: 'v2' } },
   ],
-  'users:create email': ['users create --generate-password', '--email a@b', { body: { email: 'a@b' } }],
   'users:create metadata': [
     'users create --generate-password',
     '--metadata company=Acme --metadata seats:=5',
     { body: { metadata: { company: 'Acme', seats: 5 } } },
-  ],
-  'users:create name': ['users create --generate-password', '--name Ada', { body: { name: 'Ada' } }],
-  'users:create password-file': [
-    'users create',
-    '--password-file password',
-    { files: { password: 'other word\n' }, body: { password: 'other word' } },
-  ],
-  'users:create password-stdin': [
-    'users create',
-    '--password-stdin',
-    { stdin: 'secret word\n', body: { password: 'secret word' } },
   ],
   'users:permissions:assign role': [
     'users permissions assign u1 a:b',

@@ -27,7 +27,7 @@ const testsOf = new Map(
 
 describe('command flags', function () {
   this.timeout(60_000)
-  const { run, file } = serveRuns()
+  const { run } = serveRuns()
 
   it('are all tested, here or in another test that runs the command with the flag', () => {
     const tried = new Set(additions.map(({ name }) => name))
@@ -49,11 +49,10 @@ describe('command flags', function () {
     expect(former, 'Remove these from test/support/flag-table.ts').to.deep.equal([])
   })
 
-  for (const { name, to, words, files = {}, stdin = '', ...adds } of additions)
+  for (const { name, to, words, ...adds } of additions)
     it(`change the request: ${name}`, async () => {
-      for (const [path, text] of Object.entries(files)) file(path, text)
       const args = to.split(' ')
-      const [without, given] = [await run(args), await run([...args, ...words], undefined, { stdin })]
+      const [without, given] = [await run(args), await run([...args, ...words])]
       const [before, after] = [without.requests[0], given.requests[0]]
       const elsewhere = `--${name.split(' ')[1]} does not change the request so. If it acts only in the client, test it in a test of the command, and remove "${name}" from \`added\` of test/support/flag-table.ts`
       expect(adds, elsewhere).to.have.any.keys('body', 'query', 'headers')
