@@ -3,7 +3,6 @@ import { expect } from 'chai'
 
 const source = new URL('../../src/boot/end-process.ts', import.meta.url).href
 
-/** Runs lines of a module in a separate process. */
 function runScript(lines: string) {
   const script = `import { endProcess, onExit, untilEnded } from '${source}'\n${lines}`
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

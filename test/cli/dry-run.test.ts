@@ -44,7 +44,6 @@ function rename(command: string, word: string): string {
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'henry@') : word
 }
 
-/** The results of runs, one after the other. */
 async function inSequence(runs: readonly (() => Promise<Run>)[]): Promise<Run[]> {
   const done: Run[] = []
   for (const run of runs) done.push(await run())

@@ -5,7 +5,6 @@ import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
 import { ExampleWorld, type Typist } from './example-world.ts'
 import type { Example } from './read-examples.ts'
 
-/** Checks the output of an example. */
 export type ExampleCheck = (text: string, run: Run) => void
 
 /** Declares one test for each example, in order. The examples of a document share a world. */

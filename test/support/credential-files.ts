@@ -48,7 +48,6 @@ export function expireCredential(sandbox: Sandbox): void {
   changeCredential(sandbox, { expires_at: new Date(Date.now() - 60_000).toISOString() })
 }
 
-/** The configuration file with the profiles. */
 export function readProfiles(sandbox: Sandbox): StoredConfiguration {
   const path = configurationPath(sandbox)
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}

@@ -4,7 +4,6 @@ type Codes = readonly number[]
 
 /** A flag with valid and invalid values, its effect on the request, and the exit codes of its command. */
 export interface FlagRow {
-  /** A valid value. */
   valid?: string
   /** An invalid value. Without it, only an empty value is refused. */
   invalid?: string

@@ -7,7 +7,6 @@ export const inspected = { NODE_OPTIONS: '--inspect=127.0.0.1:0' }
 export interface Memory {
   /** Objects in use, after a collection of garbage: the heap of V8 and the buffers outside of it. */
   live: number
-  /** Resident memory. */
   resident: number
 }
 

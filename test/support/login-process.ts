@@ -13,19 +13,15 @@ import {
 } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** A sign-in in progress. */
 export interface Login {
   interrupt(signal: 'SIGINT' | 'SIGTERM'): void
   /** The last address for the browser, when stderr contains one. */
   address(): Promise<URL>
-  /** Types a line on stdin. */
   paste(line: string): void
   stderr(): string
-  /** The result of the run. */
   ended: Promise<Run>
 }
 
-/** A sign-in in a separate process. */
 export interface BuiltLogin extends Login {
   child: ChildProcess
 }

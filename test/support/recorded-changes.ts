@@ -5,7 +5,6 @@ import { allEntries } from '../../src/ledger/ledger.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** The state directory of a sandbox. */
 export function stateOf({ env }: Sandbox): string {
   return new Directories(env).state
 }
@@ -19,7 +18,6 @@ export function recordedIn({ env }: Sandbox): LedgerEntry[] {
   return entries.map(({ sent: _, position: __, ...entry }) => entry)
 }
 
-/** The paths of the ledgers of a sandbox. */
 export function ledgersOf(sandbox: Sandbox): string[] {
   const directory = join(stateOf(sandbox), 'ledger')
   const names = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))

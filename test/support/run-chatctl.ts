@@ -29,7 +29,6 @@ export interface RunOptions {
   cwd?: string
 }
 
-/** Options of a run in this process. */
 export interface HostOptions extends RunOptions {
   /** Selects this service, with the key `some-key`. Variables in `env` take precedence. */
   service?: { readonly url: string }
@@ -44,14 +43,12 @@ export interface ProcessOptions extends RunOptions {
   program?: readonly [command: string, ...start: string[]]
 }
 
-/** A run in this process. */
 export interface Running {
   stdin: PassThrough
   stdout: Transform
   stderr: Transform
   /** Delivers a signal from the user or the system. */
   interrupt(signal?: Interruption['signal']): void
-  /** The output so far. */
   written(): { stdout: string; stderr: string }
   ended: Promise<Run>
 }

@@ -44,7 +44,6 @@ export async function runService(
   }
 }
 
-/** Starts the service in this process. */
 export async function serveInProcess(
   sandbox: Sandbox,
   args: readonly string[] = [],

@@ -4,7 +4,6 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from './certificate.ts'
 
-/** A request as the server received it. */
 export interface RecordedRequest {
   method: string
   /** Path and query. Of a CONNECT request, the target. */
@@ -42,18 +41,15 @@ export interface ScriptedServer extends AsyncDisposable {
   requestsOf(path: string): RecordedRequest[]
   /** Follows another script from now on, also if it was closed, and forgets the requests so far. @returns the URL */
   serve(script: Script): Promise<string>
-  /** The number of open connections. */
   connections(): number
   /** Listens again at the same address after it was closed. */
   open(): Promise<void>
-  /** Closes all connections, and stops listening. */
   close(): Promise<void>
 }
 
 interface ServerOptions {
   /** Default: a free port. */
   port?: number
-  /** Serves HTTPS. */
   certificate?: Certificate
 }
 
@@ -145,7 +141,6 @@ function takeFault(
   return Array.isArray(found) ? found.shift() : found
 }
 
-/** A path without its query. */
 export function pathnameOf(path: string): string {
   return path.split('?')[0] ?? ''
 }
@@ -160,14 +155,12 @@ function chooseBehavior(script: Script, request: RecordedRequest, index: number)
 
 type Headers = Record<string, string | string[]>
 
-/** A complete response. */
 export function answer(status: number, headers: Headers = {}, body: string | Uint8Array = ''): Behavior {
   return (_, response) => {
     response.writeHead(status, headers).end(body)
   }
 }
 
-/** A JSON response. */
 export function json(status: number, body: unknown, headers: Headers = {}): Behavior {
   return answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
 }
@@ -243,7 +236,6 @@ export function joinSockets(socket: Socket, target: Socket): void {
   }
 }
 
-/** Never responds. */
 export const silent: Behavior = () => {}
 
 /** The response of a gateway whose service is down. */
@@ -268,7 +260,6 @@ export const empty: Behavior = answer(200, { 'content-length': '0' })
 
 export const noContent: Behavior = answer(204)
 
-/** Waits before the behavior. */
 export function delayed(ms: number, behavior: Behavior): Behavior {
   return async (request, response, incoming) => {
     await sleep(ms)
@@ -313,7 +304,6 @@ export function sse(frames: unknown[], options: StreamOptions & { done?: boolean
   return stream(options.done === false ? events : [...events, 'data: [DONE]\n\n'], options)
 }
 
-/** One JSON value per line. */
 export function ndjson(frames: unknown[], options: StreamOptions = {}): Behavior {
   const lines = frames.map((frame) => `${JSON.stringify(frame)}\n`)
   return stream(lines, { type: 'application/x-ndjson', ...options })

@@ -4,7 +4,6 @@ import type { HostOptions, Run } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 import { signInByHttp } from './sign-in-by-http.ts'
 
-/** The servers of a sign-in. */
 export interface Parties {
   server: { url: string; clientId: string }
   service: { url: string }

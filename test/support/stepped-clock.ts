@@ -21,7 +21,6 @@ export class SteppedClock implements Clock {
     return this.#passed
   }
 
-  /** Moves the clock forward. */
   pass(ms: number): void {
     this.set(this.#now + ms)
     this.#passed += ms

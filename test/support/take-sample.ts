@@ -1,7 +1,6 @@
 import { createRandom } from './random.ts'
 
 const wanted = process.env['CHATCTL_TEST_SAMPLE']
-/** Whether this run includes all cases. */
 export const takesAll = wanted === undefined
 /** The seed of all random choices. It is printed with each sample. */
 export const sampleSeed = Number(wanted ?? 1)

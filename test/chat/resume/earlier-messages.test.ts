@@ -9,7 +9,6 @@ const conversation = (length: number, name: string): Message[] =>
     content: `${name} ${index}`,
   }))
 const messagesOf = (said: readonly { message: Message }[]) => said.map(({ message }) => message)
-/** A message and its reply. */
 const exchange = (content: string): Message[] => [
   { role: 'user', content },
   { role: 'assistant', content: `re ${content}` },

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Runs the work with a temporary directory, and removes the directory. */
 export function withDirectory(work: (directory: string) => void): void {
   const directory = mkdtempSync(join(tmpdir(), 'chatctl-transcripts-'))
   try {

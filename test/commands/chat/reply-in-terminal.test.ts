@@ -51,7 +51,6 @@ describe('a reply in a terminal', () => {
     running.stdin.end()
     return running
   }
-  /** What is on the screen in the end. */
   const screenOf = async (output: string): Promise<string> => {
     const screen = new ScreenTerminal(40)
     screen.write(output.replaceAll('\n', '\r\n'))

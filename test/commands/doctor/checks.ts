@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import type { Sandbox } from '../../support/sandbox.ts'
 
-/** A row of `doctor`. */
 interface Check {
   check: string
   status: string

@@ -33,7 +33,6 @@ export class TalkSession {
     return terminal
   }
 
-  /** Any command in a terminal. */
   async start(args: readonly string[], options: TmuxOptions = {}): Promise<Tmux> {
     const terminal = await Tmux.start(this.sandbox, args, {
       ...options,
@@ -59,7 +58,6 @@ export class TalkSession {
     return runProgram(this.sandbox, args, { ...options, env: { ...this.env, ...options.env } })
   }
 
-  /** The JSON output of a command. */
   async json(...args: string[]): Promise<unknown> {
     const { stdout, stderr, exitCode } = await this.run([...args, '--json'])
     if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`)
@@ -116,7 +114,6 @@ export async function converse(
   return terminal.waitUntil(hasPrompt, 'the prompt')
 }
 
-/** How often words occur in a text. */
 export function count(text: string, words: string): number {
   return text.split(words).length - 1
 }

@@ -114,7 +114,6 @@ describe('a full disk', () => {
   })
 })
 
-/** Needs root to mount a disk. */
 describe('an import with its ledger on a full disk', () => {
   const trial = perSuite(() => ImportTrial.begin({ rows: 120, delay: 5 }))
   let disk: { path: string; unmount(): void }
@@ -148,7 +147,6 @@ describe('an import with its ledger on a full disk', () => {
   })
 })
 
-/** Needs root to mount a disk. */
 describe('a transcript on a full disk', () => {
   const sandbox = perSuite(createSandbox)
   let disk: string

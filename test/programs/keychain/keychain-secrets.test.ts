@@ -13,7 +13,6 @@ import { kernelKeys } from './kernel-keys.ts'
 import { startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
 
-/** The secrets of one login. */
 interface Secrets {
   /** The secrets that --insecure-storage writes to its file. */
   kept: string[]

@@ -16,7 +16,6 @@ import { withSecondMigration } from '../../support/second-migration.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 
-/** The contents of all files in a directory. */
 function contentsOf(directory: string): string {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .map((name) => join(directory, name))

@@ -13,7 +13,6 @@ import { until } from '../../support/until.ts'
 describeSample('a PostgreSQL database that refuses a running service', 1, () => {
   const postgres = perSuite(startPostgres)
 
-  /** A database with a role that owns it. */
   async function createOwned(role: string) {
     const url = await postgres.createDatabase()
     const name = new URL(url).pathname.slice(1)

@@ -94,7 +94,6 @@ interface Tab {
   page: Page
   /** Errors and warnings of the console, for example about what a policy blocked. */
   complaints: string[]
-  /** Requested URLs. */
   requested: string[]
 }
 

@@ -117,12 +117,10 @@ export class UsersHandler implements Handler {
     this.#options = { ...this.#options, fates }
   }
 
-  /** Lets no request fail from now on. */
   endFates(): void {
     this.fates = {}
   }
 
-  /** Admits every request from now on. */
   liftQuota(): void {
     this.#quota = undefined
   }
@@ -138,7 +136,6 @@ export class UsersHandler implements Handler {
     return id
   }
 
-  /** Removes a user, like another admin. */
   remove(id: string): void {
     this.#emails.delete(this.#users.get(id)?.email?.toLowerCase() ?? '')
     this.#users.delete(id)
@@ -266,7 +263,6 @@ interface RequestQuotaOptions {
 
 interface Taken {
   allowed: boolean
-  /** Headers for the response. */
   headers: Record<string, string>
   /** The refusal, if the request is not allowed. */
   behavior: Behavior
@@ -278,7 +274,6 @@ class RequestQuota {
   #windowEnds = 0
   #left = 0
 
-  /** The number of refused requests so far. */
   refused = 0
 
   constructor(options: RequestQuotaOptions) {

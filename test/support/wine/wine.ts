@@ -26,10 +26,8 @@ export interface WineOptions extends RunOptions {
   hasConsole?: boolean
 }
 
-/** A program that runs. */
 export interface WineProgram {
   stdin: Writable
-  /** The output so far. */
   written(): Pick<Run, 'stdout' | 'stderr'>
   /** Presses Ctrl-C, if the program has a console. */
   interrupt(): void
@@ -71,7 +69,6 @@ function whyNoWine(): string | undefined {
   return undefined
 }
 
-/** The path of a file for a Windows program. */
 export function windowsPath(path: string): string {
   return `Z:${path.replaceAll('/', '\\')}`
 }
@@ -137,7 +134,6 @@ export class Wine {
     return new Wine(this.#machine, this.#directory, this.#pid, program)
   }
 
-  /** Ends the machine with all its processes. */
   async close(): Promise<void> {
     const closed = once(this.#machine, 'close')
     this.#machine.stdin?.end()
