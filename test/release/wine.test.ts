@@ -145,7 +145,7 @@ describeSample(`the executable for Windows, with files${leftOut}`, 1, () => {
   })
 })
 
-describe(`the executable for Windows, signed in${leftOut}`, () => {
+describeSample(`the executable for Windows, signed in${leftOut}`, 1, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
   const service = perSuite(() => startBearerService(() => true))
