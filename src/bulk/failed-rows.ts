@@ -45,7 +45,6 @@ export function assertApart(results: string, input: Input): void {
 /**
  * Writes a list of rows: to the first numbered file that does not exist, or that this import wrote and the user has
  * not edited.
- *
  * @param write undefined removes the file of an earlier run
  * @returns its path, if there is anything to list
  * @throws Failure `storage`
@@ -95,7 +94,6 @@ function isWritable(directory: string): boolean {
 
 /**
  * Writes rows of the input to the file of failed rows.
- *
  * @param ids see `FailedRow`, by the index of the row
  * @returns as `writeRowList`
  */
@@ -125,7 +123,6 @@ export interface FailedRow<R> {
 
 /**
  * Writes rows in the format of the input, so that they can be fixed and sent.
- *
  * @param hasIds whether the file gets a column for IDs
  * @throws Failure `storage`
  */

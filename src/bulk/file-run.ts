@@ -89,7 +89,6 @@ export async function confirmForecast(
 
 /**
  * Keeps another process from sending the same file.
- *
  * @param doing in words
  * @returns releases the lock; undefined for a dry run, which needs none
  * @throws Failure `conflict` if another process has the lock; `storage`
@@ -140,10 +139,7 @@ function describeForecast(
   return `Quota: ${known.join(', ')}. The ${about}.${pause > maxWait ? stop : ''}`
 }
 
-/**
- * @param hintFor what to do with the file of failed rows
- * @throws Failure, or what ended the run
- */
+/** @param hintFor what to do with the file of failed rows @throws Failure, or what ended the run */
 export function throwWhatIsLeft(
   run: Run,
   { counts, ended, remaining, failedRows, invalid, resultsFailure }: FileReport,

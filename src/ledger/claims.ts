@@ -37,7 +37,6 @@ export class Claims {
   /**
    * Resolves in a turn of the event loop in which no other process writes intents to create users. The caller writes
    * its own in the same turn.
-   *
    * @throws Failure `conflict` if another run has begun to create a user with this email
    */
   async demand(email: string): Promise<void> {

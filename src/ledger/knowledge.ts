@@ -67,7 +67,6 @@ export interface UserKnowledge {
 
 /**
  * The changes in lines of a ledger, in the order in which they were last sent. An outcome is applied to its change, the last one of several.
- *
  * @param findRuns finds the records of runs by their IDs
  */
 export function changesIn(
@@ -161,7 +160,6 @@ export function emailsIn(entries: readonly PlacedEntry[]): Map<string, string> {
 
 /**
  * The users whose creation was sent and not refused, by email in lower case.
- *
  * @param entries oldest first
  * @param counts whether an entry counts (default: all)
  */

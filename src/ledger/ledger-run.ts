@@ -53,7 +53,6 @@ export class LedgerRun {
 
   /**
    * Resolves when the change is on disk.
-   *
    * @param known where the ledger ended when the run has read which users were created (default: it has not)
    * @returns writes its outcome
    * @throws Failure `storage`; `conflict` if another run has begun to create the user since

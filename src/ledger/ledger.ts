@@ -64,7 +64,6 @@ export class Ledger {
 
   /**
    * All changes, newest first, also those that only the archive has.
-   *
    * @param onUnreadable called for each line that is not a line of this version of the ledger
    * @param since ISO 8601 UTC. Earlier changes are not parsed, which takes most of the time.
    * @throws Failure `storage` if the ledger cannot be read, except if there is none
@@ -161,7 +160,6 @@ export class Ledger {
 
   /**
    * The notes that have a field with a value, or any value, oldest first.
-   *
    * @param isWhole whether the value is not only its beginning
    * @throws as `entries`
    */
@@ -190,7 +188,6 @@ export class Ledger {
 
   /**
    * Every change that names a user, oldest first: by the ID, the email, and all IDs and emails that belong to these.
-   *
    * @param user ID or email address
    * @throws as `entries`
    */

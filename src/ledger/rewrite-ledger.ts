@@ -12,7 +12,6 @@ import { lockLedger } from './use-lock.ts'
 
 /**
  * Erases changes from a ledger, so that its files no longer contain them.
- *
  * @param find the changes in a ledger, under the lock
  * @throws Failure `conflict` if a run has the ledger open; `storage` if the ledger cannot be rewritten
  */
@@ -41,7 +40,6 @@ export function eraseChanges(
  * Rewrites a large ledger with the changes that a question needs: those whose outcome is not certain, those that were
  * last sent for a field, creations, and changes with values. The old file becomes the archive, which has the other
  * changes for `entries`, until the next time. Does nothing while a run has the ledger open.
- *
  * @param limit size in bytes from which a ledger is rewritten
  * @throws Failure `storage`
  */

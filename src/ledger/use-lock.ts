@@ -14,7 +14,6 @@ const statements: Record<Use, string> = {
 
 /**
  * Acquires the lock of a ledger. A run waits up to 10 s for the end of a rewrite.
- *
  * @param path of the lock file, in an existing directory
  * @returns releases it; undefined if other processes hold it
  * @throws Error of SQLite if the file cannot be used

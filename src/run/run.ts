@@ -44,7 +44,6 @@ export interface Run {
   note(note: Note): Promise<void>
   /**
    * From now on, a creation fails with `conflict` if another run has begun to create a user with the same email since.
-   *
    * @param known where the ledger ended when this run has read which users were created
    */
   refuseClaimed(known: LedgerEnd): void

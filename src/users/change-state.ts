@@ -13,7 +13,6 @@ import type { UsersState } from './state/users-state.ts'
 /**
  * Forgets users, so that the next run creates them. The state says that they are forgotten, so that neither the ledger
  * nor another state brings them back.
- *
  * @returns what was known
  * @throws Failure `refused` if nothing is known about one of the emails; no user is forgotten then
  */
@@ -49,7 +48,6 @@ interface MergedUser {
 
 /**
  * Adds the users of another state. Of the hashes, it keeps those on which both agree.
- *
  * @returns the changes, or the conflicts, if there are any: nothing was merged then
  */
 export function mergeStates(
@@ -139,7 +137,6 @@ export type AdoptionResult = { user: KnownUser } & (
 /**
  * Reads users concurrently, and adds each to the state if the service reports the expected email. A failure is
  * a result too.
- *
  * @throws Failure if all further requests would fail too, or for an invalid id
  */
 export async function* adoptUsers(

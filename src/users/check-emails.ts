@@ -25,7 +25,6 @@ export type RowFailures = ReadonlyMap<ValidRow, Failure>
 
 /**
  * An ID beside an email is an assertion: a shifted column would change wrong users.
- *
  * @returns the rows that contradict the ledger or the state file, and those whose users must be read
  */
 export function findPairs({ valid }: CheckedInput, { rows, resolution }: ResolvedRows, known: KnownUsers) {
@@ -49,7 +48,6 @@ export function findPairs({ valid }: CheckedInput, { rows, resolution }: Resolve
 
 /**
  * Reads the users of rows, and notes their emails for the ledger. A user who does not exist fails when the row is sent.
- *
  * @returns the rows whose user has another email, or cannot be read, and the error or abort reason that ended it early
  */
 export async function readPairs(
@@ -85,7 +83,6 @@ export async function readPairs(
 
 /**
  * Takes rows out of the valid ones.
- *
  * @param name of the input
  * @param skipInvalid whether they are skipped, with a warning
  * @throws Failure `refused` that names them, if they are not

@@ -57,7 +57,6 @@ export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'has
 
 /**
  * Compares a wanted user with what is known about it.
- *
  * @param entry of the state file or the ledger; undefined for a user that is in neither
  */
 export function compareUser(
@@ -177,7 +176,6 @@ const documented = ['id', 'email', 'name', 'created_at', 'metadata', 'settings']
 
 /**
  * Reads a user.
- *
  * @throws Failure as the client; `invalid_response` for a body without any documented field, which would
  *   otherwise look like a user whose values are all missing
  */

@@ -83,7 +83,6 @@ const assumedLatency = 100
 /**
  * Checks a file of rows, and sends the rows that earlier runs have not sent. If a run ends early, the same
  * call resumes it.
- *
  * @throws Failure `refused` for faults in the file, `conflict` if another process imports the file
  */
 export async function importUsers(run: Run, options: ImportOptions): Promise<ImportReport | ImportPlan> {

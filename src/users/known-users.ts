@@ -189,7 +189,6 @@ export function entryOf(
 /**
  * Works with a state file. One that is written gets what other commands have sent since, and the ledger gets its new
  * generation.
- *
  * @returns the result of the work, and the generation that is then in the file
  * @throws Failure as `UsersState.open` and `UsersState.close`
  */

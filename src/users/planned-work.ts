@@ -28,7 +28,6 @@ export function formatRowPlace({ line, column }: RowPlace): string {
 
 /**
  * Chooses the rows with an unknown outcome that are resolved.
- *
  * @param name of the input
  * @throws Failure `usage` if no row at the place has an unknown outcome, or if an id was given for several
  *   rows; `refused` for an id that is not valid

@@ -45,7 +45,6 @@ function unfinishedIn(ledger: Ledger): UnfinishedImport[] {
 
 /**
  * Closes the unfinished imports of a file. A later run of the file resumes them.
- *
  * @param which.file need not exist any more; `-` is stdin
  * @returns the closed imports
  * @throws Failure `conflict` if one of them is running; `storage`

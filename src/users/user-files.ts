@@ -62,12 +62,7 @@ export class UserFiles {
     throw new Failure('usage', `${plan.name} is a plan, which cannot be combined with other files`)
   }
 
-  /**
-   * Reads and checks all files.
-   *
-   * @returns the number of users
-   * @throws Failure `refused` with every fault
-   */
+  /** Reads and checks all files. @returns the number of users. @throws Failure `refused` with every fault */
   async check(): Promise<number> {
     const faults = new FaultList()
     let withoutEmail = 0

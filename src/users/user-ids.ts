@@ -25,7 +25,6 @@ export class UserIds {
 
   /**
    * The ID that a word names: an ID, or an email that the state file or the ledger knows.
-   *
    * @param isOnly whether there is no other word, so that only the changes of this user are read
    * @throws Failure `refused` for an email without a known ID, or with several; `storage`
    */

@@ -67,7 +67,6 @@ export function readUsersPlan(
 
 /**
  * Refuses to apply a plan a second time, or with another generation of the state file, whose users may differ.
- *
  * @param name of the plan
  * @throws Failure `conflict`
  */

@@ -55,7 +55,7 @@ describe('a command that is killed at any write of the ledger or the state file'
           const { length = 0 } = before.get(file) ?? {}
           return [file, content.subarray(0, (length + content.length) / 2)]
         })
-        // What is there after the write is there before the next one.
+        // What a write leaves is what the next one finds.
         for (const files of [before, new Map(torn)]) snapshots.push({ files, created: arrived })
         return written
       }

@@ -34,7 +34,6 @@ const macHeader = /^[^\r\n]*\r[^\n]/
  * Splits CSV (RFC 4180) into records. A record with invalid quotes ends with its first line, so that the other
  * rows can still be read. Blank lines and records of blank cells are ignored. As spreadsheets write it in some
  * countries, the separator may be a semicolon or a tab: see `separatorOf`.
- *
  * @param name of the input, for errors
  * @throws Failure `refused` for a record that is too large
  */

@@ -57,7 +57,6 @@ function readRow<R>(
 
 /**
  * Reads the columns from the first record.
- *
  * @param name of the input, for errors
  * @throws Failure `refused` for an unknown, duplicate, or missing column, with its place
  */
@@ -81,7 +80,6 @@ function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): 
 
 /**
  * A warning about the columns that are recognized although their case differs; undefined if there are none.
- *
  * @param name of the input
  */
 export function describeRespelled<R>(name: string, { header, names }: CsvColumns<R>): string | undefined {

@@ -26,11 +26,7 @@ export interface RowShape<R> {
   keepsText: boolean
   /** Whether a row may have created a user, whose ID it needs when it is sent again. */
   hasIds: boolean
-  /**
-   * Reads the header of CSV.
-   *
-   * @param given the names of the columns, without spaces around them
-   */
+  /** Reads the header of CSV. @param given the names of the columns, without spaces around them */
   readColumns(given: readonly string[], refuse: RefuseColumn): ColumnReader<R>
   /** @returns undefined if the value is not an object */
   readObject(located: Located, report: ReportFault): R | undefined

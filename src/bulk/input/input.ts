@@ -28,7 +28,6 @@ export interface Input {
 
 /**
  * Reads a file, stdin, or a pipe.
- *
  * @param name of a file; `-` for stdin
  * @param format default: detected
  * @throws Failure `refused` if the input cannot be read, or is not UTF-8 text; the signal's reason

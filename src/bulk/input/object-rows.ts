@@ -53,7 +53,6 @@ type Indexes = Map<LocatedMap, ReadonlyMap<unknown, LocatedEntry>>
 
 /**
  * Where a field with its name, or an item of a list, begins.
- *
  * @param indexes of the maps by name, because a row may have a fault in each of its fields
  */
 function offsetOf(root: Located, path: FieldPath, indexes: Indexes): number {

@@ -7,11 +7,7 @@ import { jsonLineRows, jsonListRows } from './object-rows.ts'
 /** Maximum number of rows. State, ledger, and results hold something of each row in memory. */
 const maxRows = 100_000
 
-/**
- * Reads all rows.
- *
- * @throws Failure `refused` for a fault of the input as a whole
- */
+/** Reads all rows. @throws Failure `refused` for a fault of the input as a whole */
 export async function* readRows<R>(
   { name, format, text }: Pick<Input, 'name' | 'format' | 'text'>,
   shape: RowShape<R>,

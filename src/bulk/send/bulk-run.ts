@@ -72,7 +72,6 @@ export class BulkRun {
   /**
    * Sends one request that changes nothing, before the confirmation prompt. It checks the credential, and
    * reads the quota from the headers of the response.
-   *
    * @param mayBeBusy whether a service that is busy now is no error
    * @returns its duration in ms; undefined if it failed
    */
@@ -92,7 +91,6 @@ export class BulkRun {
 
   /**
    * Begins to show the progress.
-   *
    * @param start.rows undefined if the number is not known
    * @param start.perRow average number of requests
    * @param start.isSending whether requests change something
@@ -120,7 +118,6 @@ export class BulkRun {
 
   /**
    * Sends rows concurrently, and counts them.
-   *
    * @param send throws the error that should end the run
    * @param kindOf the kind as which a row counts after it
    * @returns the error or abort reason that ended the run early

@@ -74,7 +74,6 @@ export async function* mapInOrder<T, R>(
 /**
  * Runs work on all rows with concurrent workers. After an error or an abort, no more rows are taken, and the work in
  * progress finishes.
- *
  * @returns the error or abort reason that ended the run early
  */
 export async function runRows<T>(

@@ -23,7 +23,6 @@ export type Sent = { response: ApiResponse<unknown> } | { failure: Failure } | {
 
 /**
  * Sends a change after its intent is on disk.
- *
  * @throws the error that should end the run, if no request was in flight: the intent could not be written, or the
  *   throttle ended a wait
  */

@@ -54,11 +54,7 @@ export class SpentQuota {
     return times.sort((one, other) => one - other)
   }
 
-  /**
-   * Counts and adds requests while no other run does.
-   *
-   * @throws Failure `storage`; what `change` throws
-   */
+  /** Counts and adds requests while no other run does. @throws Failure `storage`; what `change` throws */
   async lock(change: () => void): Promise<void> {
     try {
       this.#prepare()

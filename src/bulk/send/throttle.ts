@@ -54,7 +54,6 @@ export class Throttle {
 
   /**
    * Runs `attempt` when a request may be sent. After a 429, which has no effect, runs it again after a pause.
-   *
    * @param onLimited awaited after each 429, before the pause
    * @throws Failure `rate_limited` if a pause would be longer than `maxWait`; the signal's reason; what
    *   `attempt` throws
@@ -245,7 +244,6 @@ export class Throttle {
 
 /**
  * Estimates the duration of requests in ms, including pauses for the quota.
- *
  * @param what.perSecond rate without pauses
  */
 export function estimateDuration({

@@ -100,11 +100,7 @@ export interface CheckedRow extends Pick<InputRow<Columns>, 'index' | 'line' | '
   fault: string | undefined
 }
 
-/**
- * Reads and checks the whole input.
- *
- * @throws Failure `refused` if a variable is no column of the file; as `readRows`
- */
+/** Reads and checks the whole input. @throws Failure `refused` if a variable is no column of the file; as `readRows` */
 export async function checkRows(input: Input, template: MessageTemplate) {
   const faults = new FaultList()
   const rows: CheckedRow[] = []

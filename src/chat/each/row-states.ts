@@ -5,7 +5,6 @@ import type { ResultsLog, RowStatus } from './results-log.ts'
 
 /**
  * Takes what earlier runs have sent from the ledger, and the outcomes that a kill kept from it from the results.
- *
  * @param notes about the rows, oldest first
  * @param results undefined for a dry run
  * @throws Failure `storage` if the results lack a reply

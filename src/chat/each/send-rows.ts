@@ -83,7 +83,6 @@ interface Batch {
 /**
  * Checks a file of rows, and sends a message for each row that earlier runs have not sent. If a run ends early, the
  * same call resumes it.
- *
  * @throws Failure `refused` for faults in the file, or if the results file is not of this batch; `conflict` if another
  *   process sends the batch
  */

@@ -144,7 +144,6 @@ export class SentChanges {
 
   /**
    * What is known when the run is interrupted.
-   *
    * @param isToChange whether the command sends changes
    * @param command a command line for the same service
    * @returns undefined if there was nothing to change

@@ -20,7 +20,6 @@ export function concurrencyFlag(dependsOn: string[] = []) {
 
 /**
  * What all commands have that send a file of rows.
- *
  * @param dependsOn the flag that names the file, where it is none that is always there
  */
 export function bulkFlags(...dependsOn: string[]) {

@@ -24,11 +24,7 @@ export interface NextSteps {
 /** A message, and command lines. */
 type Described = readonly [message: string, ...hints: string[]] | undefined
 
-/**
- * The problem of a user; undefined if it has none, or was not finished.
- *
- * @param outcome of a user that was begun
- */
+/** The problem of a user; undefined if it has none, or was not finished. @param outcome of a user that was begun */
 export function problemOf(
   difference: UserDifference,
   outcome: UserOutcome | undefined,
@@ -128,7 +124,6 @@ export function describeFailed(rows: readonly RowResult[], count: number): strin
 /**
  * The rows whose outcome is unknown, each with the command that resolves it. Commands are on separate lines,
  * so that they can be copied.
- *
  * @param count of all such rows; `rows` may be only the first ones
  * @param resolvingCommand undefined if nothing is created
  * @param list path of the file that lists all of them

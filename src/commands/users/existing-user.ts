@@ -15,7 +15,6 @@ const another = 'To create another user with this email, use --allow-duplicates.
 
 /**
  * Reads the users that were created with the email from this machine.
- *
  * @throws Failure `conflict` that names those who exist; as the client if one cannot be read
  */
 export async function demandNoUser(context: Context, given: GivenUser): Promise<void> {

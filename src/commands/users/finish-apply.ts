@@ -35,7 +35,6 @@ interface FinishedUser {
 
 /**
  * Shows the users that differed, and the problems on stderr.
- *
  * @throws Failure `incomplete` or `conflict` if users were not applied; the reason of an early end
  */
 export async function finishApply(context: Context, result: ApplyResult): Promise<void> {

@@ -20,7 +20,6 @@ export interface FileOptions extends Omit<ImportOptions, Optional>, Partial<Pick
 
 /**
  * Imports a file of rows, with prompts, progress, and warnings, and shows the results.
- *
  * @param onReported called with the valid rows, before the result is shown
  * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
@@ -100,11 +99,7 @@ function correctedCommand(
   return commandFor(context, 'users', 'import', path, ...again, ...passwords)
 }
 
-/**
- * Closes the unfinished imports of a file, and shows how far they were.
- *
- * @throws Failure `refused` if there is none
- */
+/** Closes the unfinished imports of a file, and shows how far they were. @throws Failure `refused` if there is none */
 export async function closeImport(
   context: Context,
   { file, kind }: { file: string; kind: 'users' | 'assignments' },

@@ -82,7 +82,6 @@ export function stateFlag(summary: string, exclusive: string[] = []) {
 
 /**
  * The path of a state file and the options to open it, for the service of this run.
- *
  * @param name that the user gave
  * @param results path of a file that the run writes too
  * @throws Failure `usage` if both are one file, or for a name that Windows does not allow
@@ -102,11 +101,7 @@ export function stateOf(
   return [path, { service: planServiceOf(context), access, name }]
 }
 
-/**
- * Says what a comparison of users cannot see.
- *
- * @param state.name of the state file, as the user gave it
- */
+/** Says what a comparison of users cannot see. @param state.name of the state file, as the user gave it */
 export function sayWhatIsUnseen(
   { output }: Context,
   state: { name: string; exists: boolean },

@@ -34,7 +34,6 @@ export interface AppliedUsers {
 
 /**
  * Compares the users of the files with the service, and applies the differences.
- *
  * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
 export async function compareAndApply(run: Run, options: ApplyFilesOptions): Promise<AppliedUsers> {
@@ -112,7 +111,6 @@ export interface ApplyUsersOptions extends Omit<ApplySending, 'health'> {
 /**
  * Applies the differences of many users concurrently. A user that fails does not end the run. Users whose changes the
  * service does not show yet are read back again at the end, all after the same pauses.
- *
  * @returns the error or abort reason that ended the run early
  */
 export async function applyUsers(

@@ -180,7 +180,6 @@ export class UserApplication {
 
   /**
    * Sends a change after its intent is on disk.
-   *
    * @param before the entry to restore if the request had no effect
    * @param intent the entry while the outcome is unknown
    * @returns undefined if the change was not confirmed: `outcome` has the reason

@@ -94,7 +94,6 @@ function resultOf({ difference }: PlannedUser, outcome: UserOutcome | undefined)
 /**
  * Runs a command once, without a shell, and returns the first line of its output. The command receives the email of
  * the user in CHATCTL_EMAIL.
- *
  * @throws Failure `incomplete` if the command fails or its first line is empty; the reason of the signal
  */
 export async function runPasswordCommand(

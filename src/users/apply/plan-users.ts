@@ -44,7 +44,6 @@ export async function diffUsers(run: Run, options: Comparing): Promise<UsersPlan
 /**
  * Compares each user of the files with the service and the state file, concurrently. A user without an entry in the
  * state file may be in the ledger.
- *
  * @throws Failure if all further requests would fail too
  */
 export async function planUsers(
@@ -99,7 +98,6 @@ export async function planUsers(
 
 /**
  * Chooses the known users that were never checked, then the least recently checked.
- *
  * @returns which of the users are read; undefined for all
  */
 function chooseUsers(

@@ -54,7 +54,6 @@ type Fields = ReadonlyMap<string, unknown>
 /**
  * The fields that are about to be sent, and that someone else has changed since the plan was made. A field that
  * already has the wanted value is none of them.
- *
  * @param fields the fields to send
  * @param now the user as it was read just now, and the hashes of the values that were last sent
  */
@@ -106,7 +105,6 @@ const maxSets = 4096
 /**
  * The permissions in a response if one of them was sent last, and not now: the service only adds. Others may have been
  * there before.
- *
  * @param last the hash of the permissions that were last sent
  */
 export function findKept(

@@ -55,7 +55,6 @@ export class GeneratedPasswords {
 
   /**
    * Locks the file until `finish` or `close`, because two processes would lose passwords, and reads it.
-   *
    * @returns a warning, if the file does not have all passwords
    * @throws Failure `refused` if the file is not a results file; `usage` if it has passwords of other users; `conflict`
    *   if another process has the lock; `storage`
@@ -90,7 +89,6 @@ export class GeneratedPasswords {
 
   /**
    * The password of a create that is about to be sent. It is on disk when the promise resolves.
-   *
    * @returns undefined if none is generated, also because an earlier create with another password may have succeeded
    * @throws Failure `storage`
    */
@@ -113,7 +111,6 @@ export class GeneratedPasswords {
 
   /**
    * Notes the outcome of a create, if it has one.
-   *
    * @param isTaken whether the service refused it because a user has the email. An earlier create with the same password
    *   may have made that user.
    */
@@ -132,7 +129,6 @@ export class GeneratedPasswords {
 
   /**
    * Replaces the file. A row has its password if it was sent in this or an earlier run, and not refused.
-   *
    * @param rows the results, without passwords; with an empty one for a row that must not get one
    * @throws Failure `storage`; the file has every password that was sent, nevertheless
    */

@@ -79,7 +79,6 @@ function jsonLine(result: WrittenResult, names: readonly (keyof WrittenResult)[]
 /**
  * The rows of an existing results file, which a spreadsheet may have saved in another notation. An incomplete last line
  * is none of them: it was not on disk before its create was sent.
- *
  * @returns none for a device or a pipe: it stores nothing, and reading it may never end
  * @throws Failure `refused` if the file is not a results file; `storage`
  */

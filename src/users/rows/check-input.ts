@@ -33,7 +33,6 @@ export interface CheckedInput {
 
 /**
  * Reads and checks the whole input.
- *
  * @param onFault called with each fault, in the order of lines
  * @throws Failure as `readRows`
  */
@@ -72,7 +71,6 @@ export type UsedValues = Record<(typeof uniqueFields)[number], Map<string, { whe
 
 /**
  * Rows of which no two may have the same email, compared without case, or the same ID.
- *
  * @param where the words before the number of a line in an error
  * @param used by the files before this one
  */

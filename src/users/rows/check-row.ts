@@ -7,7 +7,6 @@ import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 
 /**
  * Checks the syntax of values and the combination of fields. The types are already checked.
- *
  * @param isComplete false if fields with faults were omitted from the row; missing fields are then no fault
  */
 export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, report: ReportFault): void {

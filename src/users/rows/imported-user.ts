@@ -70,7 +70,6 @@ const printedFields = ['created_at', 'source', 'outcome']
 /**
  * Whether a field is ignored, because no request can send it. Beside the time of the creation, a service may have
  * printed any field, unless it is almost a known one.
- *
  * @param names of all fields
  */
 export function isIgnored(field: string, names: readonly string[], known: readonly string[]): boolean {

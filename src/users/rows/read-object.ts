@@ -20,7 +20,6 @@ const wrappers = ['user', 'data', 'user_id']
 /**
  * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted. As an empty cell, null is
  * an absent field.
- *
  * @returns undefined if the value is not an object
  */
 export function readObject(value: unknown, reading: Reading): ImportedUser | undefined {

@@ -32,7 +32,6 @@ export function checkId({ id, place }: RequestedId): void {
 
 /**
  * Reads users concurrently and yields the results in the order of the ids. A failure is a result too.
- *
  * @throws Failure if all further requests would fail too, or for an invalid id
  */
 export function getUsers<T extends RequestedId>(

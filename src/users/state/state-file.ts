@@ -56,7 +56,6 @@ export function targetOf(path: string): string {
 
 /**
  * Reads a state file. The lines that chatctl wrote may have any order and any commas at their ends, as after a merge.
- *
  * @throws Failure `refused` for invalid content, with its line; `conflict` for another version; `storage`
  */
 export function readStateFile(file: StateFile): {
@@ -98,7 +97,6 @@ function digestOf(bytes: Uint8Array): string {
 
 /**
  * Parses the text without changes first, because a copy with commas takes as much memory again.
- *
  * @returns the text that was valid, and its value
  */
 function parse(file: StateFile, read: string): { text: string; value: unknown } {
@@ -191,7 +189,6 @@ export function otherService(name: string, found: string, service: string): Fail
 
 /**
  * Refuses to begin a new state beside the backup of another: its users would be created a second time.
- *
  * @throws Failure `refused`
  */
 export function assertNotDeleted({ path, name }: StateFile): void {
@@ -204,7 +201,6 @@ export function assertNotDeleted({ path, name }: StateFile): void {
 /**
  * Replaces the state file atomically. A new file has mode 0600; an existing one keeps its mode, and is kept
  * as a backup.
- *
  * @param entries sorted
  * @returns the digest of the new content
  * @throws Failure `storage`; the file is unchanged then

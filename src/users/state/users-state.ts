@@ -176,7 +176,6 @@ export class UsersState {
 
   /**
    * Sorted by email, without those of forgotten users.
-   *
    * @param isChosen called with `keyOf` of each email (default: all)
    */
   entries(isChosen: (key: string) => boolean = () => true): StateEntry[] {
@@ -204,7 +203,6 @@ export class UsersState {
   /**
    * Records an outcome. It survives the process after this turn of the event loop, and the machine after the next
    * `record`. An id belongs to one user: another entry with the same id is removed.
-   *
    * @throws Failure `storage`
    */
   note(entry: StateEntry): void {
@@ -228,7 +226,6 @@ export class UsersState {
   /**
    * Writes the next generation if an entry has changed, and keeps the previous one as a backup. If another
    * program has replaced the file meanwhile, such as Git, the two are combined.
-   *
    * @throws Failure `storage`, or `refused` if the new file is invalid; the journal remains then, so nothing
    *   is lost
    */
