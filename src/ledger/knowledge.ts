@@ -62,7 +62,7 @@ export interface UserKnowledge {
   /** ID of the run for which nothing is done about them. */
   skippedBy?: string | undefined
   /** Whether the response to the last creation has shown other values, or the ID of another user. */
-  isDoubtful: boolean
+  isContradicted: boolean
 }
 
 /**
@@ -175,7 +175,7 @@ export function usersIn(
     const key = email.toLowerCase()
     const isUsable = id !== null && emails.get(id) === key
     if (method === 'GET' && isUsable)
-      users.set(key, { ids: [id], creation: 'done', open: [], isDoubtful: false })
+      users.set(key, { ids: [id], creation: 'done', open: [], isContradicted: false })
     if (!isRequestTo(endpoints.createUser, entry)) continue
     const { ids: all = [], creation, open = [] } = users.get(key) ?? {}
     const ids = all.filter((other) => other !== id && !replaces.includes(other))
@@ -185,7 +185,7 @@ export function usersIn(
       creation: creation === 'done' || isCertain ? 'done' : 'unknown',
       open: isUsable && isCertain ? [] : [...open, { id: change, outcome }],
       skippedBy: error === 'skipped' ? settledBy : undefined,
-      isDoubtful: outcome === 'contradicted' || (id !== null && !isUsable),
+      isContradicted: outcome === 'contradicted' || (id !== null && !isUsable),
     })
   }
   return users

@@ -175,7 +175,7 @@ export class Ledger {
 
   /** What is known of the users with an email. Reads only their changes. @throws as `entries` */
   user(email: string): UserKnowledge {
-    const none = { ids: [], creation: undefined, open: [], isDoubtful: false }
+    const none = { ids: [], creation: undefined, open: [], isContradicted: false }
     return usersIn(this.changesOfUser(email)).get(email.toLowerCase()) ?? none
   }
 

@@ -1,6 +1,6 @@
 import { existsSync, linkSync, rmSync, statSync } from 'node:fs'
 import { endpoints } from '../contract/endpoints.ts'
-import { Failure } from '../contract/failure.ts'
+import { Failure, type Outcome } from '../contract/failure.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
@@ -48,34 +48,53 @@ export function compactLedger({ path, archive }: Ledger, limit = 32 * 1024 * 102
   if (sizeOf(path) < limit || sizeOf(path) < 2 * sizeAfterRewrite(path)) return
   withRewriteLock(path, (isFree) => {
     if (!isFree) return
-    const all = new Ledger(path).changes()
-    /** The last change of each field of a user. */
-    const owners = new Map<string, string>()
-    for (const { id, user_id: user, sent, outcome } of all) {
-      if (outcome === 'refused') continue
-      for (const field of Object.keys(sent)) owners.set(JSON.stringify([user, field]), id)
+    const dropped = droppedFrom(new Ledger(path))
+    const keptRuns = new Set<string>()
+    for (const { text } of linesWith(path, ['"id":"'])) {
+      const id = idIn(text)
+      if (id !== undefined && !dropped.has(id)) keptRuns.add(runOf(id))
     }
-    const ledger = new Ledger(path)
-    const open = importsIn(ledger).filter(({ isClosed }) => !isClosed)
-    const openRuns = new Set(open.flatMap((one) => one.openRuns))
-    // The last change of a generation of a state file, from which others are newer.
-    const kept = new Set([
-      ...owners.values(),
-      ...ledger.notesWith<StateNote>('state').map(({ after }) => after),
-    ])
-    for (const entry of all) {
-      const isCertain = entry.outcome === 'done' || entry.outcome === 'refused'
-      const isCreation = isRequestTo(endpoints.createUser, entry) && entry.outcome !== 'refused'
-      const isPartOf = openRuns.has(runOf(entry.id)) || entry.method === 'GET'
-      if (!isCertain || isCreation || isPartOf || entry.values !== undefined) kept.add(entry.id)
-    }
-    const dropped = new Set(all.map(({ id }) => id).filter((id) => !kept.has(id)))
-    const keptRuns = new Set(Array.from(kept, runOf))
     const runs = new Set(Array.from(dropped, runOf).filter((run) => !keptRuns.has(run)))
     rmSync(archive, { force: true })
     linkSync(path, archive)
     rewrite(path, (id = '', run = '') => !dropped.has(id) && !runs.has(run))
   })
+}
+
+/** IDs of the changes that no question needs. The lines are not held in memory, because they are many. */
+function droppedFrom(ledger: Ledger): Set<string> {
+  const outcomes = new Map<string, Outcome>()
+  for (const { text } of linesWith(ledger.path, ['"of":"'])) {
+    const record = readRecord(text)
+    if (record && 'of' in record) outcomes.set(record.of, record.did)
+  }
+  const open = importsIn(ledger).filter(({ isClosed }) => !isClosed)
+  const openRuns = new Set(open.flatMap((one) => one.openRuns))
+  // From the last change of a generation of a state file, others are newer.
+  const lasts = new Set(ledger.notesWith<StateNote>('state').map(({ after }) => after))
+  const dropped = new Set<string>()
+  /** The last change of each field of a user. */
+  const owners = new Map<string, string>()
+  for (const { text } of linesWith(ledger.path, ['"id":"'])) {
+    const record = readRecord(text)
+    if (!record || !('id' in record)) continue
+    const { id, user, values, method, sent = {} } = record
+    const outcome = outcomes.get(id)
+    const isRefused = outcome === 'refused'
+    const isCreation = isRequestTo(endpoints.createUser, record) && !isRefused
+    const isPartOf = openRuns.has(runOf(id)) || lasts.has(id) || method === 'GET'
+    const isCertain = outcome === 'done' || isRefused
+    const isNeeded = !isCertain || isCreation || isPartOf || values !== undefined
+    if (!isNeeded) dropped.add(id)
+    if (!isRefused) for (const field of Object.keys(sent)) owners.set(JSON.stringify([user, field]), id)
+  }
+  for (const id of owners.values()) dropped.delete(id)
+  return dropped
+}
+
+/** The ID of a change in one of its lines. */
+function idIn(text: string): string | undefined {
+  return /"(?:id|of)":"([^"]*)"/.exec(text)?.[1]
 }
 
 function sizeAfterRewrite(path: string): number {
@@ -89,7 +108,7 @@ function rewrite(path: string, keep: (id: string | undefined, run: string | unde
   const kept: string[] = []
   for (const { text } of linesWith(path, ['"'])) {
     const run = /^\{"run":"([^"]*)"/.exec(text)?.[1]
-    const id = run === undefined ? /"(?:id|of)":"([^"]*)"/.exec(text)?.[1] : undefined
+    const id = run === undefined ? idIn(text) : undefined
     if (keep(id, run)) kept.push(`${text}\n`)
   }
   const content = kept.join('')

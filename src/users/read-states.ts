@@ -53,14 +53,14 @@ export function readStates(
     if (isUnresolved(state) && isSkipped) state.hold = 'skipped'
     else if (state.outcome === 'unknown' && known.isInProgress(email))
       Object.assign(state, { hold: 'in_progress', error: 'another command is creating this user now' })
-    else if (isCreator && ownUsers.get(key)?.isDoubtful) doubt(state)
+    else if (isCreator && ownUsers.get(key)?.isContradicted) contradict(state)
     row.state = state
   }
   return open
 }
 
 /** The response to the creation has shown other values, or another user. */
-function doubt(state: RowState): void {
+function contradict(state: RowState): void {
   if (state.step !== 'create' || state.outcome !== 'done') return
   if (state.id === undefined)
     Object.assign(state, {

@@ -14,7 +14,7 @@ import {
   startScriptedServer,
 } from '../../support/scripted-server.ts'
 
-describe('what an import makes of what was sent before', function () {
+describe('an import after other commands and runs', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   let sent: string[]
