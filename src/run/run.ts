@@ -38,6 +38,8 @@ export interface Run {
   readonly hasSentChange: boolean
   /** Notes the settings as they were read now, for the ledger; null if the service does not show them. */
   noteSettings(settings: object | null): void
+  /** Writes to the ledger that reading the settings back contradicts the last change of them. */
+  contradictSettings(): void
   /** Resolves when the ledger has that a user has an email, as the service has shown, or the user of chatctl has said. */
   saw(email: string, id: string): Promise<void>
   /** Resolves when the note is in the ledger, flushed to disk. @throws Failure `storage` if many changes are sent */

@@ -7,6 +7,7 @@ export function anyRun(parts: Partial<Run>): Run {
     service: 'a',
     signal: new AbortController().signal,
     noteSettings: () => {},
+    contradictSettings: () => {},
     warnOfResponse: async () => {},
     commandFor: (...words: string[]) => ['chatctl', ...words].join(' '),
     showAside: async () => {},

@@ -71,6 +71,7 @@ export function createContext(invocation: Invocation): Context {
     noteSettings: (settings) => {
       service.sentChanges.settingsBefore = settings
     },
+    contradictSettings: () => service.sentChanges.contradictSettings(),
     note: (note) => service.sentChanges.note(serviceName(), (ledger) => ledger.note(note)),
     saw: (email, id) => service.sentChanges.note(serviceName(), (ledger) => ledger.saw(email, id)),
     refuseClaimed: (knownEnd) => {

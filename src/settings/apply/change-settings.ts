@@ -122,6 +122,7 @@ export async function verifySettings(
   if (before) await warnOfSideEffects(run, managed, before, read ?? {})
   if (mismatches.length > 0) {
     const isUnknown = isPending(outcome) && (!before || mismatches.every(isOld))
+    if (!isUnknown) run.contradictSettings()
     throw notApplied(mismatches, outcome, check, isUnknown)
   }
   if (failure) {

@@ -95,6 +95,20 @@ describe('settings diff', () => {
       expect(await shown('settings.yaml')).to.deep.equal([{ ...drifted[0], from: 'light' }])
     })
 
+    for (const [status, said] of [
+      [204, answer(204)],
+      [200, json(200, {})],
+    ] as const)
+      it(`shows no drift if a change had no effect, although the response was ${status}`, async () => {
+        run.server.faults.set('PATCH /v1/settings', said)
+        const set = await run.settings(['set', 'theme.mode=auto'], { host: { clock: hurriedClock() } })
+        expectFailure(set, 7, 'theme.mode did not take effect')
+        run.file('settings.yaml', 'theme: { mode: auto }\n')
+        expect(await shown('settings.yaml')).to.deep.equal([{ path: 'theme.mode', from: 'dark', to: 'auto' }])
+        const { stdout } = await run.settings(['history', '--jq', '.[-1] | [.after, .outcome] | join(" ")'])
+        expect(stdout).to.equal('auto contradicted\n')
+      })
+
     it('shows no drift if the last value is not known', async () => {
       run.server.faults.set('PATCH /v1/settings', answer(500))
       await run.settings(['set', 'theme.mode=x'], { host: { clock: hurriedClock() } })
