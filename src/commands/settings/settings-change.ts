@@ -17,11 +17,6 @@ export function planNotAlone(name: string, others: string, command: string): Fai
   })
 }
 
-/** The service of a plan: its base URL, or `local` for the embedded service. */
-export function planServiceOf({ service }: Context): string {
-  return service
-}
-
 export interface ReadingFlags {
   'allow-unknown-keys': boolean
   'expand-env': boolean

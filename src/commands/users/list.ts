@@ -4,7 +4,6 @@ import { localWork } from '../../cli/documented-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ShownOutcome } from '../../ledger/live-runs.ts'
 import { knownUsersView } from '../../view/activity.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
 interface KnownUser {
@@ -32,8 +31,7 @@ export default class UsersList extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(UsersList)
     const { state } = flags
-    const users =
-      state === undefined ? createdUsers(planServiceOf(context), context) : stateUsers(state, context)
+    const users = state === undefined ? createdUsers(context) : stateUsers(state, context)
     const rows: KnownUser[] = []
     for await (const user of users) rows.push(user)
     await context.output.show(knownUsersView, rows)
@@ -68,12 +66,12 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
  * Users whose creation has succeeded or may have succeeded, newest first. Two users may have the same email. An
  * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
  */
-async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
+async function* createdUsers(context: Context): AsyncGenerator<KnownUser> {
   const [{ Ledger }, { outcomesIn }] = await Promise.all([
     import('../../ledger/ledger.ts'),
     import('../../ledger/live-runs.ts'),
   ])
-  const ledger = Ledger.of(context.directories, service)
+  const ledger = Ledger.of(context.directories, context.service)
   const outcomeOf = outcomesIn(ledger)
   const [done, unsure, ids] = [new Set<string>(), new Set<string>(), new Set<string>()]
   for (const entry of ledger.creations().reverse()) {

@@ -8,7 +8,6 @@ import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StateOptions } from '../../users/state/users-state.ts'
 import type { UserFilesOptions } from '../../users/user-files.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 
 /** The argument of commands that compare files of users with the service. */
@@ -98,7 +97,7 @@ export function stateOf(
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }
   if (access === 'write') host.allowGrace(grace)
-  return [path, { service: planServiceOf(context), access, name }]
+  return [path, { service: context.service, access, name }]
 }
 
 /** Says what a comparison of users cannot see. @param state.name of the state file, as the user gave it */
