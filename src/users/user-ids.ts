@@ -9,6 +9,9 @@ import { type ComparedEntry, severalUsers } from './compare-user.ts'
 import { entryOf, KnownUsers } from './known-users.ts'
 import type { UsersState } from './state/users-state.ts'
 
+/** Before an ID that would otherwise be read as an email. */
+export const idPrefix = 'id:'
+
 /** The users that arguments name. */
 export class UserIds {
   readonly #run: Pick<Run, 'directories' | 'service' | 'commandFor'>
@@ -26,29 +29,39 @@ export class UserIds {
   /**
    * The ID that a word names: an ID, or an email that the state file or the ledger knows.
    * @param isOnly whether there is no other word, so that only the changes of this user are read
-   * @throws Failure `refused` for an email without a known ID, or with several; `storage`
+   * @throws Failure `refused` for an email without a known ID, or with several, or which is also an ID;
+   *   `storage`
    */
   idOf(word: string, isOnly: boolean): string {
     const state = this.#state
+    if (word.startsWith(idPrefix)) return word.slice(idPrefix.length)
     if (!word.includes('@')) return word
     const found = this.#find(word, isOnly)
-    if (state?.exists !== false && found?.id !== undefined) return found.id
-    const changes = this.#ledger.changesOfUser(word)
-    const isId = changes.some(({ user_id: id, outcome }) => id === word && outcome !== 'refused')
-    if (isId || state?.findById(word)) return word
-    throw this.#unknown(word, found, isOnly)
+    const sent = isOnly ? sentTo(this.#ledger.changesOfUser(word)) : this.#known.sent()
+    const asId = `${idPrefix}${word}`
+    if (!sent.has(word) && !state?.findById(word)) {
+      if (state?.exists !== false && found?.id !== undefined) return found.id
+      throw this.#unknown(word, found, isOnly, ` For the user with this ID, write ${asId}.`)
+    }
+    const others = (found?.ids ?? [found?.id ?? word]).filter((id) => id !== word)
+    if (others.length === 0) return word
+    const ids = others.map(visibleJson).join(' and ')
+    const words = `${visibleJson(word)} is the email of the user ${ids} and the ID of another user`
+    throw new Failure('refused', words, { hint: `Name the ID: ${others.join(' or ')}, or ${asId}` })
   }
 
-  /** The ID of an email, if it is known. */
-  find(email: string): string | undefined {
-    return this.#find(email, false)?.id
+  /** The ID of an email. @throws Failure `refused` if it is not known; `storage` */
+  idOfEmail(email: string): string {
+    const found = this.#find(email, false)
+    if (found?.id === undefined) throw this.#unknown(email, found, false)
+    return found.id
   }
 
   #find(email: string, isOnly: boolean): ComparedEntry | undefined {
     return isOnly && !this.#state ? entryOf(this.#ledger.user(email)) : this.#known.find(email)
   }
 
-  #unknown(word: string, found: ComparedEntry | undefined, suggests: boolean): Failure {
+  #unknown(word: string, found: ComparedEntry | undefined, suggests: boolean, orId = ''): Failure {
     const { ids = [], creation } = found ?? {}
     const isCreated = creation !== undefined && creation !== 'forgotten'
     const advice = this.#state && [{ code: 'adopt_email' as const, email: word, state: this.#state.name }]
@@ -60,7 +73,7 @@ export class UserIds {
         : 'Find it on the service: the interface has no request to find a user by email.'
     if (!isCreated) {
       const words = `This machine knows no user with the email ${word}, so the ID is needed`
-      return new Failure('refused', words, { hint })
+      return new Failure('refused', words, { hint: hint + orId })
     }
     const why =
       ids.length > 1

@@ -79,12 +79,20 @@ export default class UsersAdopt extends BaseCommand {
 /** @param place of the word, for errors */
 function readPair(word: string, place: string | undefined, known: UserIds): KnownUser {
   const [, email = '', given] = /^([^\s@]+@[^\s@=]+)(?:=(.+))?$/.exec(word) ?? []
-  const id = given ?? known.find(email)
-  if (id !== undefined) return { email, id, place }
+  if (given !== undefined) return { email, id: given, place }
   const where = place === undefined ? '' : `${place}: `
-  throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
-    hint: `For example: ${example}`,
-  })
+  if (email === '')
+    throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
+      hint: `For example: ${example}`,
+    })
+  try {
+    return { email, id: known.idOfEmail(email), place }
+  } catch (error) {
+    if (!(error instanceof Failure && error.kind === 'refused')) throw error
+    throw error.reworded(where + error.message, {
+      hint: `${error.hint} Then run: chatctl users adopt ${email}=ID`,
+    })
+  }
 }
 
 /** The results as rows. Says which entries were changed, and what could not be checked. */

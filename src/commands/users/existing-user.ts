@@ -1,6 +1,7 @@
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { afterColon, Failure } from '../../contract/failure.ts'
+import type { User } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { otherUser, readUser } from '../../users/compare-user.ts'
 
@@ -31,16 +32,21 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   if (known === undefined || known.creation === undefined) return
   if (known.creation !== 'done') {
     const outcomes = ledger.changesOfUser(email).map(outcomesIn(ledger))
-    const words = outcomes.includes('in_progress') ? 'it is in progress' : 'its outcome is unknown'
-    return context.warn(`An earlier request may have created ${email}: ${words}`)
+    if (outcomes.includes('in_progress'))
+      throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
+        code: 'claimed',
+        hint: `When it has ended, run this command again. ${another}`,
+      })
+    return context.warn(`An earlier request may have created ${email}: its outcome is unknown`)
   }
   const existing: string[] = []
   const gone: string[] = []
   for (const id of known.ids) {
-    const why = await whyNot(id, email, context)
-    if (why === undefined) existing.push(id)
+    const found = await readHolder(id, email, context, another)
+    if (!(found instanceof Failure)) existing.push(id)
     else {
       gone.push(id)
+      const why = found.status === 404 ? 'no longer exists' : 'has another email now'
       context.say(`The user ${visibleJson(id)} was created with this email before, and ${why}.`)
     }
   }
@@ -55,13 +61,22 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   })
 }
 
-export const userArgument = 'ID of the user, or an email address that the ledger knows'
+export const userArgument = 'ID of the user (also as id:ID), or an email address that the ledger knows'
 
-/** The ID of the user that an argument names. Warns of changes of the user that may still take effect. */
+/** What `findUser` sends. */
+export const findUserNote = 'and for an email address, first GET /v1/users/{id}.'
+
+/** The ID of the user to change, who must still have an email. Warns of changes that may still take effect. */
 export async function findUser(context: Context, word: string): Promise<string> {
-  const { UserIds } = await import('../../users/user-ids.ts')
+  const { idPrefix, UserIds } = await import('../../users/user-ids.ts')
   const users = new UserIds(context)
   const id = users.idOf(word, true)
+  if (id !== word && !word.startsWith(idPrefix) && !context.dryRun) {
+    const user = await readHolder(id, word, context, 'To change this user nevertheless, name the ID.')
+    if (user instanceof Failure) throw user
+    if (typeof user.email === 'string') await context.saw(word, id)
+    else await context.warn(`The response has no email for user ${id}, so ${word} is not checked`)
+  }
   for (const text of unlessUnreadable(() => users.openChanges([id])) ?? []) await context.warn(text)
   return id
 }
@@ -76,17 +91,25 @@ export function unlessUnreadable<T>(ask: () => T): T | undefined {
   }
 }
 
-/** @returns undefined for a user who exists and may have the email */
-async function whyNot(id: string, email: string, context: Context): Promise<string | undefined> {
+/** @returns the user, or why it is not the one with the email. @throws Failure as the client, with the hint */
+async function readHolder(
+  id: string,
+  email: string,
+  context: Context,
+  hint: string,
+): Promise<User | Failure> {
   const { users } = await context.connect()
+  const shown = visibleJson(id)
   try {
-    const isOther = otherUser(email, id, await readUser(users, id)) !== undefined
-    return isOther ? 'has another email now' : undefined
+    const user = await readUser(users, id)
+    const other = otherUser(email, id, user)
+    return other ? other.reworded(other.message, { hint }) : user
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    if (error.status === 404) return 'no longer exists'
-    const words = `Cannot check whether the user ${visibleJson(id)} still exists with this email: ${afterColon(error.message)}`
-    throw error.reworded(words, error.status === 401 ? error : { hint: another })
+    if (error.status === 404)
+      return error.reworded(`The user ${shown}, whose email was ${email}, no longer exists`)
+    const words = `Cannot check whether the user ${shown} still exists with this email: ${afterColon(error.message)}`
+    throw error.reworded(words, error.status === 401 ? error : { hint })
   }
 }
 

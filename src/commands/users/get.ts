@@ -17,7 +17,7 @@ import { stateFlag, stateOf } from './user-files-flags.ts'
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one or more users'
   static override description =
-    'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown. The ledger of this machine knows the emails of the users in users list. If a change of the user is in progress, or has an unknown outcome, a note says so.'
+    'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown. Instead of an ID, you can give the email address of a user that users list shows. If a change of the user is in progress, or has an unknown outcome, a note says so.'
   static override requests = calls('getUser')
   static override view = { ...userView, json: { either: 'getUser' } as const }
   static override examples = BaseCommand.toExamples({
@@ -29,7 +29,9 @@ export default class UsersGet extends BaseCommand {
     'Read the IDs from a file': 'cut -f1 users.tsv | chatctl users get - -o jsonl',
   })
   static override args = {
-    id: requiredArguments('IDs of users, or email addresses that are known, or - to read them from stdin'),
+    id: requiredArguments(
+      'IDs of users (also as id:ID), or email addresses that are known, or - to read them from stdin',
+    ),
   }
   static override flags = {
     state: stateFlag('Find the IDs of email addresses in this state file, or else in the ledger'),

@@ -6,13 +6,13 @@ import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
 import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
-import { findUser, userArgument } from './existing-user.ts'
+import { findUser, findUserNote, userArgument } from './existing-user.ts'
 
 export default class UsersUpdate extends BaseCommand {
   static override summary = "Change a user's name, metadata, or preferences"
   static override description =
     'Only the values you give are sent. If an earlier change of the user has an unknown outcome or is in progress, a warning says so.'
-  static override requests = calls('updateUser')
+  static override requests = { ...calls('updateUser'), note: findUserNote }
   static override view = userView
   static override examples = BaseCommand.toExamples({
     'Change the name': 'chatctl users update ID --name "Ada Lovelace"',

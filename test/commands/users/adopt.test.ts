@@ -117,18 +117,24 @@ describe('a state file of users on the command line', () => {
       expect(users()).to.have.length(2)
     })
 
-    it('names the line of stdin that is not EMAIL=ID, and keeps the users before it', async () => {
+    it('names the line of stdin that is not EMAIL=ID or a known email, and keeps the users before it', async () => {
       const id = server.add({ email: 'ada@example.com' })
       const run = await chatctl(['users', 'adopt', '-'], `ada@example.com=${id}\nbob@example.com\n`)
       expect(run.exitCode).to.equal(2)
-      expect(run.stderr).to.contain('line 2 of stdin: "bob@example.com" is not EMAIL=ID')
+      expect(run.stderr).to.contain(
+        'line 2 of stdin: This machine knows no user with the email bob@example.com',
+      )
       expect(users()).to.have.length(1)
+      const other = await chatctl(['users', 'adopt', '-'], `${id}\n`)
+      expectFailure(other, 2, `line 1 of stdin: "${id}" is not EMAIL=ID`)
     })
 
     it('sends nothing for an argument that is not EMAIL=ID, or an invalid id', async () => {
       server.onRequest = () => expect.fail('a request was sent')
       for (const word of ['ada', 'ada@example.com', 'ada@example.com=', '=usr_1', 'ada@example.com=..'])
         expectFailure(await adopt(word), 2)
+      const unknown = 'This machine knows no user with the email ada@example.com'
+      expectFailure(await adopt('ada@example.com'), 2, unknown, 'chatctl users adopt ada@example.com=ID')
     })
 
     it('only reads with --dry-run', async () => {

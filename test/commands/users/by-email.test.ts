@@ -10,7 +10,7 @@ import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { serveHandler } from '../../support/scripted-server.ts'
+import { failing, serveHandler } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
 describe('a user that the ledger knows', function () {
@@ -62,14 +62,67 @@ describe('a user that the ledger knows', function () {
     })
   }
 
-  it('is found by an ID with @, and not if the ID is not known', async () => {
+  for (const [name, words] of commands.slice(2))
+    it(`is read before it is changed by email: users ${name}`, async () => {
+      const email = 'ada@example.com'
+      await create(email)
+      const [id = ''] = ids()
+      const change = async (user: string, ...flags: string[]) => {
+        const { length } = server.requests
+        const run = await users(...words(user), ...flags)
+        return { ...run, methods: server.requests.slice(length).map(({ method }) => method) }
+      }
+      expect((await change(email)).methods)
+        .to.have.length(2)
+        .and.include('GET')
+      expect((await change(id)).methods)
+        .to.have.length(1)
+        .and.not.include('GET')
+      expect((await change(email, '--dry-run')).methods).to.deep.equal([])
+      const user = server.report().users.get(id) ?? {}
+      Object.assign(user, { email: undefined })
+      expect((await change(email)).stderr).to.contain(
+        `has no email for user ${id}, so ${email} is not checked`,
+      )
+      Object.assign(user, { email: 'zoe@example.com' })
+      const other = await change(email)
+      expectFailure(other, 7, `The user "${id}" has the email "zoe@example.com"`, 'name the ID')
+      server.faults.set(`GET /v1/users/${id}`, failing(403, 'forbidden', 'No'))
+      expectFailure(await change(email), 5, `Cannot check whether the user "${id}"`, 'name the ID')
+      server.faults.clear()
+      server.remove(id)
+      const gone = await change(email)
+      expectFailure(gone, 6, `The user "${id}", whose email was ${email}, no longer exists`)
+      for (const { methods } of [other, gone]) expect(methods).to.deep.equal(['GET'])
+    })
+
+  it('is found by an ID with @, and if the ID is not known, by id:ID', async () => {
     const { run, end } = await assign('ada@x')
     end({ outcome: 'done', status: 200 })
     run.close()
+    await create('')
     expectFailure(await users('get', 'ada@x'), 6, '/v1/users/ada%40x')
-    expectFailure(await users('get', 'bob@x'), 2, 'so the ID is needed', 'Find it on the service')
+    expectFailure(await users('get', 'bob@x'), 2, 'so the ID is needed', 'Find it on the service', 'id:bob@x')
+    for (const [, words] of commands) {
+      const named = await users(...words('id:bob@x'))
+      expect(named.stderr.replaceAll('%40', '@'), named.stderr).to.contain('bob@x').and.not.contain('needed')
+      expect(server.requests.some(({ path }) => path.startsWith('/v1/users/bob%40x'))).to.equal(true)
+    }
     const local = await runChatctl(sandbox, ['users', 'get', 'bob@x', '--profile', 'local'])
     expectFailure(local, 2, 'chatctl service users show bob@x --profile local')
+  })
+
+  it('is not guessed if a word is the email of one user and the ID of another', async () => {
+    await create('ada@example.com')
+    const { run } = await assign('ada@example.com')
+    run.close()
+    const words = `"ada@example.com" is the email of the user "${ids()[0]}" and the ID of another user`
+    for (const [, command] of commands) {
+      const { exitCode, stderr } = await users(...command('ada@example.com'))
+      expect(stderr).to.contain(words)
+      expect(exitCode).to.be.oneOf([2, 9])
+    }
+    expectFailure(await users('get', 'ada@example.com'), 2, 'id:ada@example.com')
   })
 
   it('is found in a state file first, and then in the ledger', async () => {
@@ -115,8 +168,10 @@ describe('a user that the ledger knows', function () {
     const { run } = await begin({ endpoint: 'createUser', body: { email: 'ada@example.com' } })
     const listed = () => users('list', '--fields', 'email,outcome')
     expect((await listed()).stdout).to.equal('ada@example.com\tin_progress\n')
-    const again = await users('create', '--email', 'ada@example.com', '--no-password', '--dry-run')
-    expect(again.stderr).to.contain('may have created ada@example.com: it is in progress')
+    const again = await users('create', '--email', 'ada@example.com', '--no-password')
+    const words = 'Another command on this machine has begun to create ada@example.com'
+    expectFailure(again, 7, words, 'When it has ended', '--allow-duplicates')
+    expect(server.requests).to.deep.equal([])
     run.close()
     expect((await listed()).stdout).to.equal('ada@example.com\tunknown\n')
   })

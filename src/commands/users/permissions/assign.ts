@@ -7,7 +7,7 @@ import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView, permissionsView } from '../../../view/users.ts'
 import { bulkFlags, readBulkFlags } from '../bulk-flags.ts'
-import { findUser } from '../existing-user.ts'
+import { findUser, findUserNote } from '../existing-user.ts'
 import { closeImport, importFile } from '../import-file.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
@@ -16,7 +16,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     'Only the values you give are sent. Some services replace the existing permissions with the new ones, and others add the new ones. The embedded service replaces them. A file is checked before anything is sent, and an interrupted import is resumed by the same command. After a finished import, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
-    note: 'and with `--file` one more to read the rate limit.',
+    note: `with \`--file\` one more to read the rate limit, ${findUserNote}`,
   }
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
@@ -35,7 +35,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     // oclif requires every argument before a list, but --file replaces both.
     id: Args.string({
       description:
-        'The first argument is the ID of the user, or an email address that the ledger knows. Each further argument is a permission ACTION:RESOURCE, such as read:chat.',
+        'The first argument is the ID of the user (also as id:ID), or an email address that the ledger knows. Each further argument is a permission ACTION:RESOURCE, such as read:chat.',
       multiple: true,
       ignoreStdin: true,
     }),
