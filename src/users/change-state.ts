@@ -5,7 +5,7 @@ import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
 import { idIn, type User, userIn } from '../contract/resources/user.ts'
-import type { ComparedEntry } from './compare-user.ts'
+import type { KnownUsers } from './known-users.ts'
 import { getUsers } from './send/get-users.ts'
 import { combined, formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
@@ -21,21 +21,23 @@ export function forgetUsers(
   {
     state,
     isDryRun,
-    recorded,
-  }: { state: UsersState; isDryRun: boolean; recorded(email: string): ComparedEntry | undefined },
+    known,
+  }: { state: UsersState; isDryRun: boolean; known: Pick<KnownUsers, 'find' | 'recorded'> },
 ): { email: string; id: string | null }[] {
-  const known = emails.map((email) => {
-    const found = state.find(email) ?? recorded(email)
-    if (found) return { email, id: found.id ?? null }
-    throw noEntry(email, state, true)
+  const users = emails.map((email) => {
+    const found = known.find(email)
+    if (!found) throw noEntry(email, state, true)
+    const { id, creation } = found
+    // A user may have been created again.
+    return { email, id: (creation === 'forgotten' ? state.find(email)?.forgotten : id) ?? null }
   })
-  if (isDryRun) return known
-  for (const { email, id } of known) {
-    const isKept = id !== null || recorded(email) !== undefined
+  if (isDryRun) return users
+  for (const { email, id } of users) {
+    const isKept = id !== null || known.find(email)?.creation === 'forgotten' || known.recorded(email)
     if (isKept) state.note({ email, creation: 'forgotten', forgotten: id ?? undefined, hashes: {} })
     else state.remove(email)
   }
-  return known
+  return users
 }
 
 interface MergedUser {

@@ -103,7 +103,8 @@ export class UserApplication {
     const { row, steps } = stepsFor(this.#fields, { email, id: undefined })
     if (steps.length > 1 && ids.lack !== undefined)
       return this.#settle('failed', new Failure('incomplete', ids.lack, { code: 'no_id' }))
-    const intent: StateEntry = { email: before?.email ?? email, creation: 'unknown', hashes: {} }
+    const { email: known = email, forgotten } = before ?? {}
+    const intent: StateEntry = { email: known, creation: 'unknown', forgotten, hashes: {} }
     const response = await this.#send('create', row, before, intent)
     if (!response) return undefined
     const id = ids.read(response, row)

@@ -11,7 +11,7 @@ export interface StateEntry {
    * created, whatever the ledger has.
    */
   creation?: 'unknown' | 'nameless' | 'forgotten'
-  /** The ID of a forgotten user. */
+  /** The ID of a user who was forgotten, also while the user is created again. */
   forgotten?: string
   /** By managed field: a hash of the value that was last sent and confirmed. */
   hashes: Readonly<Record<string, string>>
@@ -68,6 +68,12 @@ export function keyOf(email: string): string {
 /** From the least that can be known about a creation to the most. */
 const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'nameless', undefined]
 
+/** A user who was forgotten with an ID was created before, unless a creation has followed: then that has the ID, too. */
+function rankOf({ creation, forgotten }: StateEntry, other: StateEntry): number {
+  const isCreated = creation === 'forgotten' && forgotten !== undefined && forgotten !== other.forgotten
+  return creations.indexOf(creation) + (isCreated ? 2.5 : 0)
+}
+
 /**
  * The entry of the two that says more; of two with an ID, the first one, with the hashes on which both agree. A user
  * stays forgotten who was not created again with another ID.
@@ -75,7 +81,7 @@ const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'n
 export function combined(one: StateEntry, other: StateEntry): StateEntry {
   if (one.forgotten !== undefined && one.forgotten === other.id) return one
   if (other.forgotten !== undefined && other.forgotten === one.id) return other
-  const more = creations.indexOf(other.creation) - creations.indexOf(one.creation)
+  const more = rankOf(other, one) - rankOf(one, other)
   if (more !== 0) return more > 0 ? other : one
   const hashes = Object.entries(one.hashes).filter(([path, hash]) => other.hashes[path] === hash)
   return { ...one, hashes: Object.fromEntries(hashes) }

@@ -6,7 +6,7 @@ import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { serveHandler } from '../../support/scripted-server.ts'
+import { json, serveHandler } from '../../support/scripted-server.ts'
 
 const ada = { email: 'ada@example.com', id: 'usr_1', hashes: { name: 'AAAAAAAAAAA', role: 'BBBBBBBBBBB' } }
 const bob = { email: 'bob@example.com', id: 'usr_2', hashes: {} }
@@ -42,6 +42,22 @@ describe('users state', function () {
       ]
       expect(read()).to.deep.include({ serial: 4, users })
       expect(server.report().users.size).to.equal(0)
+    })
+
+    it('keeps a user forgotten who was forgotten before, but not one who was created since', async () => {
+      const states = [{ id: 'usr_1' }, { creation: 'forgotten' }]
+      for (const state of states) {
+        write('users.state.json', 3, { email: 'ada@example.com', ...state, hashes: {} })
+        await forget('ada@example.com')
+        const { users } = read()
+        const again = await forget('ada@example.com', '--json')
+        expect(JSON.parse(again.stdout)[0]).to.deep.equal({ email: 'ada@example.com', id: state.id ?? null })
+        expect(read().users).to.deep.equal(users)
+      }
+      server.faults.set('POST /v1/users', json(201, { id: 'usr_9', email: 'ada@example.com' }))
+      await chatctl(['create', '--email', 'ada@example.com', '--no-password'])
+      await forget('ada@example.com')
+      expect(read().users[0]).to.deep.include({ creation: 'forgotten', forgotten: 'usr_9' })
     })
 
     it('lets the next apply create a user who was created without an ID', async () => {
@@ -124,6 +140,23 @@ describe('users state', function () {
       write('branch.json', 7, ada, again)
       expect((await merge()).exitCode).to.equal(0)
       expect(read().users).to.deep.equal([forgotten, again])
+    })
+
+    it('keeps a user forgotten with an ID, unless a creation has followed', async () => {
+      const forgotten = { email: 'ada@example.com', creation: 'forgotten', forgotten: 'usr_1', hashes: {} }
+      for (const creation of ['unknown', 'nameless', 'forgotten'])
+        for (const isLater of creation === 'forgotten' ? [false] : [false, true]) {
+          const other = { ...forgotten, creation, forgotten: isLater ? 'usr_1' : undefined }
+          for (const [ours = {}, theirs = {}] of [
+            [forgotten, other],
+            [other, forgotten],
+          ]) {
+            write('users.state.json', 1, ours)
+            write('branch.json', 1, theirs)
+            expect((await merge()).exitCode).to.equal(0)
+            expect(read().users).to.deep.equal([isLater ? other : forgotten])
+          }
+        }
     })
 
     it('keeps the state of a user that says more', async () => {

@@ -39,8 +39,7 @@ export default class UsersStateForget extends BaseCommand {
     const name = flags.state ?? defaultStateName
     const opening = stateOf(context, name, isDryRun ? 'read' : 'write')
     await withState(context, opening, async (state, known) => {
-      const recorded = (email: string) => known.recorded(email)
-      await output.show(forgottenUsersView, forgetUsers(emails, { state, isDryRun, recorded }))
+      await output.show(forgottenUsersView, forgetUsers(emails, { state, isDryRun, known }))
     })
     output.notice(
       isDryRun
