@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
 import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { type Behavior, json, type RecordedRequest, serveHandler } from '../support/scripted-server.ts'
+import { type Behavior, json, type RecordedRequest, reset, serveHandler } from '../support/scripted-server.ts'
 
 /** Shows more fields of a user than the interface documents. */
 class TalkativeUsers extends UsersHandler {
@@ -83,6 +84,27 @@ describe('what users list and users get print', function () {
     expect([requests, first[0].body]).to.deep.equal([1, { metadata: { a: 'b', c: 2 } }])
     const typo = await users(['import', '--dry-run', '-'], JSON.stringify([{ ...user, rol: 'admin' }]))
     expect(typo.stderr).to.contain('unknown field "rol", did you mean "role"?')
+    const dropped: [object, string][] = [
+      [{ user: { id: 't2' }, data: { metadata: { a: 1 } } }, 'unknown field "data"'],
+      [{ user_id: 't1', role: 'admin', data: { role: 'viewer' } }, 'unknown field "data"'],
+      [{ role: 'admin', user: { data: { id: 't1', role: 'viewer' } } }, 'role is given twice'],
+    ]
+    for (const [row, words] of dropped)
+      expectFailure(await users(['import', '--dry-run', '-'], JSON.stringify([row])), 2, words)
+  })
+
+  it('are no users to create if they may exist', async () => {
+    await createAll()
+    server.faults.set('POST /v1/users', [reset])
+    await users(['create', '--no-password', '--email', 'eve@example.com'])
+    const fault = 'the outcome of the creation is "unknown", so the user may exist'
+    for (const format of ['csv', 'json', 'jsonl']) {
+      const { stdout } = await users(['list', '-o', format])
+      for (const command of [['import', '--dry-run'], ['diff']])
+        expectFailure(await users([...command, '-'], stdout), 2, fault)
+      const skipped = await users(['import', '--dry-run', '--skip-invalid', '--json', '-'], stdout)
+      expect(JSON.parse(skipped.stdout), skipped.stderr).to.include({ creates: 0 })
+    }
   })
 
   it('keeps the IDs of users who are known nowhere else, if the service shows their emails', async () => {

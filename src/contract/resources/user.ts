@@ -53,13 +53,16 @@ export interface User extends Received {
 
 /**
  * The user in a response body. Some services have it in `user` or `data`, or name its ID `user_id`: then the fields of
- * both, with the ID in `id`. Any other body is returned unchanged.
+ * both, with the ID in `id`, and without the field that had it. Any other body is returned unchanged.
  */
 export function userIn(body: unknown): unknown {
   if (!isRecord(body) || ownId(body) !== undefined) return body
   const { user, data, user_id } = body
-  const found = [userIn(user), userIn(data), { id: user_id }].find((inner) => ownId(inner) !== undefined)
-  return found === undefined ? body : { ...body, ...(found as object) }
+  const fields = { user: userIn(user), data: userIn(data), user_id: { id: user_id } }
+  const found = Object.entries(fields).find(([, inner]) => ownId(inner) !== undefined)
+  if (!found) return body
+  const { [found[0]]: _, ...others } = body
+  return { ...others, ...(found[1] as object) }
 }
 
 /** The ID of the user in a response body; some services have numbers as IDs. */

@@ -26,6 +26,13 @@ export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, 
   if (isComplete) checkRequiredFields(row, kind, report)
 }
 
+/** @param outcome of a creation, which `users list` has printed: another row than a done one is no user to create */
+export function checkOutcome({ id }: ImportedUser, outcome: unknown, report: ReportFault): void {
+  if (id !== undefined || !outcome || outcome === 'done') return
+  const words = `the outcome of the creation is ${visibleJson(outcome)}, so the user may exist`
+  report(['outcome'], `${words}: add the id, or delete the outcome to create the user`)
+}
+
 function checkRequiredFields(row: ImportedUser, kind: RowKind, report: ReportFault): void {
   if (row.id !== undefined) {
     if (kind === 'assignments' && stepsOf(row).length === 0) report([], 'the row has only an id')

@@ -4,6 +4,7 @@ import { isRecord } from '../../contract/notation/exact-json.ts'
 import { expandReferences } from '../../contract/notation/text.ts'
 import { parseBoolean } from '../../contract/notation/text-value.ts'
 import { userIn } from '../../contract/resources/user.ts'
+import { checkOutcome } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
 
 /** How rows are read. */
@@ -13,9 +14,6 @@ export interface Reading {
   /** Receives the fields that no request can send. */
   ignored: Set<string>
 }
-
-/** The names of the fields that may contain a user. */
-const wrappers = ['user', 'data', 'user_id']
 
 /**
  * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted. As an empty cell, null is
@@ -32,11 +30,11 @@ export function readObject(value: unknown, reading: Reading): ImportedUser | und
   const known = fieldsOf(kind)
   const row: ImportedUser = {}
   for (const [field, given] of Object.entries(user)) {
-    if (user !== value && wrappers.includes(field)) continue
     const exclusion = exclusionOf(field, kind)
     if (exclusion) report([field], exclusion.message, exclusion.advice)
     else if (!known.includes(field) && isIgnored(field, Object.keys(user), known)) ignored.add(field)
     else if (!known.includes(field)) report([field], unknownField(field, known))
+    else if (![undefined, given].includes(Object(value)[field])) report([field], `${field} is given twice`)
     else if (given === null) continue
     else if (field === 'metadata') readMetadata(row, given, report)
     else if (field === 'settings') readSettings(row, given, reading)
@@ -46,6 +44,7 @@ export function readObject(value: unknown, reading: Reading): ImportedUser | und
     else if (field === 'email' || field === 'role') row[field] = given.trim()
     else row[field as 'id' | 'name' | 'password'] = given
   }
+  checkOutcome(row, user['outcome'], report)
   return row
 }
 

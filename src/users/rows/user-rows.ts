@@ -3,7 +3,7 @@ import { readStrictJson } from '../../bulk/input/object-rows.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { plainValue } from '../../contract/notation/located.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
-import { checkRow } from './check-row.ts'
+import { checkOutcome, checkRow } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
 import { checkMetadata, expandString, expandStrings, type Reading, readObject } from './read-object.ts'
 
@@ -119,6 +119,7 @@ function readColumns(
       const cell = text && env ? expandString(text, env, reportCell) : text
       if (cell) set(row, cell, report, ignored)
     }
+    checkOutcome(row, cells[all.indexOf('outcome')], report)
     return row
   }
   return { names, read }
