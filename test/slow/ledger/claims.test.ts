@@ -127,7 +127,9 @@ describe('two commands that create the same users', function () {
           expect(second.exitCode, second.stderr).to.be.oneOf([0, 7, 9])
           one.child.kill('SIGCONT')
           const first = await one.ended
-          expect(first.exitCode, first.stderr).to.be.oneOf(disturbance === 'SIGKILL' ? [0, 7, 9, null] : [0, 7, 9])
+          expect(first.exitCode, first.stderr).to.be.oneOf(
+            disturbance === 'SIGKILL' ? [0, 7, 9, null] : [0, 7, 9],
+          )
           expect(emails.filter((email) => idsOf(email).length > 1)).to.deep.equal([])
           for (const [index, name] of ['a', 'b'].entries()) await resolve(pair[index] ?? '', name)
           for (const [index, name] of ['a', 'b'].entries()) {

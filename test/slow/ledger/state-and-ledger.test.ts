@@ -32,7 +32,7 @@ describe('the ledger and a state file that two machines share', function () {
   const state = () => path('users.state.json')
   const lastRole = (id: string) => server.report().assignments.get(id)?.at(-1)?.role
 
-  it('never say that exists no difference if there is one, whatever the clocks say', async () => {
+  it('never hide a difference, whatever the clocks say', async () => {
     let home = 0
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 6 }), async (actions) => {
