@@ -126,7 +126,7 @@ function differenceMarkdown(changes: PrintedChange[], comparison: Comparison): s
   const notes = [
     ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison)}.`] : []),
     ...(undocumented.length > 0 ? [`Undocumented: ${pathsOf(undocumented)}.`] : []),
-    ...(drifted.length > 0 ? [`Drifted: ${pathsOf(drifted)}.`] : []),
+    ...(drifted.length > 0 ? [`${driftedNote.slice(0, -1)}: ${pathsOf(drifted)}.`] : []),
     ...(record ? [describeRecord(record, codeSpan)] : []),
   ].map((note) => `${note}\n`)
   if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')

@@ -78,7 +78,9 @@ describe('settings diff', () => {
       expect((await diff('settings.yaml')).stdout).to.equal(text)
       expect((await diff('settings.yaml', '-o', 'markdown')).stdout)
         .to.match(/^### Settings: 1 of the 2 keys in the file differs \(1 drifted\)\n/)
-        .and.to.match(/\n\nDrifted: `theme\.mode`\.\n$/)
+        .and.to.match(
+          /\n\nDrifted: someone else has changed a value since chatctl sent it: `theme\.mode`\.\n$/,
+        )
       await diff('settings.yaml', '--save', 'drift.plan')
       expect(await shown('drift.plan')).to.deep.equal(drifted)
       const applied = await run.settings(['apply', 'settings.yaml', '--yes'])
