@@ -360,6 +360,19 @@ describe('applying a settings plan', () => {
     }
   })
 
+  it('relies on a response with every value, and warns, if the settings cannot be read', async () => {
+    const forbidden = reading(() => failing(403, 'forbidden', 'You may not read'))
+    for (const [body, isProof] of [
+      [two, true],
+      [dark, false],
+    ] as const) {
+      await begin({ ...forbidden, answerPatch: json(200, body) })
+      if (isProof) expect((await set(two)).read).to.deep.equal(body)
+      else expect((await failureOf(set(two))).kind).to.equal('unknown_outcome')
+      expect(told.warnings).to.have.length(isProof ? 1 : 0)
+    }
+  })
+
   it('passes on the error of the gate, and reads nothing', async () => {
     const held = new Error('held back')
     const gate = ({ method }: { method: string }) => {

@@ -102,16 +102,18 @@ export async function verifySettings(
   const isRefusal = failure !== undefined && !isPending(outcome)
   const isOld = ({ path, found }: Pick<Mismatch, 'path' | 'found'>) =>
     before !== undefined && isSameValue(path, found, foundAt(before, path))
-  const isShown = ({ path, expected }: Mismatch) =>
+  const isShown = ({ path, expected }: Pick<Mismatch, 'path' | 'expected'>) =>
     response !== undefined &&
     response.status !== 202 &&
     isSameValue(path, valueAt(response.body, path), expected)
+  const isProven = [...managed].every(([path, expected]) => isShown({ path, expected }))
+  const proof = isProven ? (response?.body as ApplicationSettings) : undefined
   const check = run.commandFor('settings', 'get', ...(managed.size === 1 ? managed.keys() : []))
   let read: ApplicationSettings | undefined
   let mismatches: Mismatch[] = []
   for (const ms of [0, ...readBackPauses]) {
     if (ms > 0) await run.clock.sleep(ms, run.signal)
-    read = await readBack(run, outcome, check, read)
+    read = await readBack(run, outcome, check, read ?? proof)
     const now = [...managed].map(([path, expected]) => ({ path, expected, found: foundAt(read ?? {}, path) }))
     if (isRefusal && now.every(isOld)) throw failure
     mismatches = now
@@ -119,7 +121,9 @@ export async function verifySettings(
       .filter((mismatch) => !(isOld(mismatch) && isShown(mismatch)))
     if (mismatches.length === 0 || (before && !mismatches.every(isOld))) break
   }
-  if (before) await warnOfSideEffects(run, managed, before, read ?? {})
+  if (proof && read === proof)
+    await run.warn('The settings could not be read back. The response to the change has the new values')
+  else if (before) await warnOfSideEffects(run, managed, before, read ?? {})
   if (mismatches.length > 0) {
     const isUnknown = isPending(outcome) && (!before || mismatches.every(isOld))
     if (!isUnknown) run.contradictSettings()
@@ -133,7 +137,7 @@ export async function verifySettings(
   return read ?? {}
 }
 
-/** @param last the settings of an earlier reading, which are returned if this one fails */
+/** @param last the settings of an earlier reading or response, which are returned if this one fails */
 async function readBack(
   run: Run,
   outcome: ChangeOutcome,
