@@ -80,6 +80,8 @@ function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: 
   if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
   if (id === undefined || entry.creation !== undefined)
     return { email, id, action: 'unknown', fields: [], error: idUnknown(entry.ids) }
+  const wrong = (words: string) => failed(new Failure('refused', `${words}; check the ID in the file`))
+  if (reading === 'missing' && isUnchecked) return wrong(`No user has the ID ${visibleJson(id)}`)
   if (reading === 'missing' || (reading === 'unread' && found === 'missing'))
     return { email, id, action: 'missing', fields: allOf(fields) }
   if (reading === 'unread' && isUnchecked) return failed(notShown(email, id))
@@ -92,7 +94,7 @@ function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: 
   }
   if ('failure' in reading) return failed(reading.failure)
   const error = otherUser(email, id, reading.user)
-  if (error) return failed(error)
+  if (error) return isUnchecked ? wrong(error.message) : failed(error)
   if (isUnchecked && typeof reading.user.email !== 'string') return failed(notShown(email, id))
   const changes = changesOf(fields, (path, to) =>
     isReadable(path)

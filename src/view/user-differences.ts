@@ -118,7 +118,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   const notes = [
     summarize(counts),
     ...(counts.adopt > 0
-      ? ['Adopt: the ledger on this machine has the ID, but the state file does not.']
+      ? ['Adopt: the file or the ledger on this machine has the ID, but the state file does not.']
       : []),
     ...(counts.drifted > 0 ? [driftedNote] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),
@@ -145,7 +145,7 @@ function describeUser({ email, id, action, changes, error }: PrintedUser, width:
     }
     case 'adopt':
       return [
-        ...line(`= adopt ${email}  ${id}, created from this machine`, 'yellow'),
+        ...line(`= adopt ${email}  ${id}`, 'yellow'),
         ...(changes.length > 0 ? changeLines(changes.map(shown), width, 4) : []),
       ]
     case 'missing':

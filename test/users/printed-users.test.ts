@@ -117,6 +117,9 @@ describe('what users list and users get print', function () {
     expect(unchecked.exitCode).to.equal(9)
     expect(unchecked.stdout).to.match(/Cannot check that the user ".*" has the email ada@example\.com/)
     server.hidden = []
+    expect((await users(['diff', 'users.csv'])).stdout).to.contain(
+      'the file or the ledger on this machine has the ID',
+    )
     const run = await users(['apply', 'users.csv', '--yes'])
     expect(run.stdout, run.stderr).to.equal('Done: changed 2 users.\n')
     expect((await users(['apply', 'users.csv', '--yes'])).stdout).to.equal('No changes.\n')
@@ -138,6 +141,12 @@ describe('what users list and users get print', function () {
     expect(read.stderr + read.stdout).to.contain(
       'has the email "bob@example.com" on the service, not "new@example.com"',
     )
+    expect(read.stderr).to.contain('users.csv:2: ').and.not.contain('users state forget')
+    write('email,id,role\nnew@example.com,none,admin\n')
+    const missing = await users(['apply', 'users.csv', '--yes', '--recreate-missing'])
+    expect(missing.stderr).to.contain('users.csv:2: new@example.com: no user has the ID "none"; check the ID')
+    expect(missing.stderr).not.to.contain('--recreate-missing')
+    expect(ids()).to.have.length(2)
     expect([known.exitCode, taken.exitCode, read.exitCode]).to.deep.equal([9, 9, 9])
     expect(server.report().assignments.size).to.equal(0)
     expect(existsSync(path('users.state.json'))).to.equal(false)

@@ -30,7 +30,7 @@ describe('users as code, for users that only the ledger has', function () {
   it('adopts the users of an import instead of creating them again', async () => {
     const id = await imported()
     const diff = await chatctl('diff', 'users.csv', '--exit-code')
-    expect(diff.stdout).to.contain(`= adopt ada@example.com  ${id}, created from this machine\n\n1 to adopt.`)
+    expect(diff.stdout).to.contain(`= adopt ada@example.com  ${id}\n\n1 to adopt.`)
     expect(diff.exitCode).to.equal(10)
     expect(existsSync(path('users.state.json'))).to.equal(false)
     expect(await apply()).to.include({ stdout: 'Done: adopted 1 user.\n' })
