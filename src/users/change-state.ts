@@ -28,7 +28,6 @@ export function forgetUsers(
     const found = known.find(email)
     if (!found) throw noEntry(email, state, true)
     const { id, creation } = found
-    // A user may have been created again.
     return { email, id: (creation === 'forgotten' ? state.find(email)?.forgotten : id) ?? null }
   })
   if (isDryRun) return users

@@ -29,8 +29,7 @@ export class UserIds {
   /**
    * The ID that a word names: an ID, or an email that the state file or the ledger knows.
    * @param isOnly whether there is no other word, so that only the changes of this user are read
-   * @throws Failure `refused` for an email without a known ID, or with several, or which is also an ID;
-   *   `storage`
+   * @throws Failure `refused` for an email without one known ID, or that is also an ID; `storage`
    */
   idOf(word: string, isOnly: boolean): string {
     const state = this.#state

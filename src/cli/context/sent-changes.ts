@@ -45,7 +45,6 @@ export class SentChanges {
   #hasFailed = false
   /** The settings of the service as they were last read, for the ledger; null if the service does not show them. */
   settingsBefore: object | null | undefined
-  /** See `Run`. */
   contradictSettings: () => void = () => {}
   /** IDs of users who no longer exist, and of whom one is created again. */
   replacedUsers: readonly string[] | undefined

@@ -79,19 +79,14 @@ export default class UsersAdopt extends BaseCommand {
 /** @param place of the word, for errors */
 function readPair(word: string, place: string | undefined, known: UserIds): KnownUser {
   const [, email = '', given] = /^([^\s@]+@[^\s@=]+)(?:=(.+))?$/.exec(word) ?? []
-  if (given !== undefined) return { email, id: given, place }
-  const where = place === undefined ? '' : `${place}: `
-  if (email === '')
-    throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
-      hint: `For example: ${example}`,
-    })
   try {
-    return { email, id: known.idOfEmail(email), place }
+    if (email !== '') return { email, id: given ?? known.idOfEmail(email), place }
+    throw new Failure(place === undefined ? 'usage' : 'refused', `"${word}" is not EMAIL=ID`)
   } catch (error) {
-    if (!(error instanceof Failure && error.kind === 'refused')) throw error
-    throw error.reworded(where + error.message, {
-      hint: `${error.hint} Then run: chatctl users adopt ${email}=ID`,
-    })
+    if (!(error instanceof Failure) || error.kind === 'storage') throw error
+    const where = place === undefined ? '' : `${place}: `
+    const hint = `For example: ${email === '' ? example : `chatctl users adopt ${email}=ID`}`
+    throw error.reworded(where + error.message, { hint: error.hint ? `${error.hint} ${hint}` : hint })
   }
 }
 

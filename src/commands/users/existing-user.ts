@@ -62,8 +62,6 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
 }
 
 export const userArgument = 'ID of the user (also as id:ID), or an email address that the ledger knows'
-
-/** What `findUser` sends. */
 export const findUserNote = 'and for an email address, first GET /v1/users/{id}.'
 
 /** The ID of the user to change, who must still have an email. Warns of changes that may still take effect. */

@@ -30,7 +30,7 @@ export default class UsersGet extends BaseCommand {
   })
   static override args = {
     id: requiredArguments(
-      'IDs of users (also as id:ID), or email addresses that are known, or - to read them from stdin',
+      'IDs of users (also as id:ID), known email addresses, or - to read them from stdin',
     ),
   }
   static override flags = {
