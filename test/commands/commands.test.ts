@@ -97,7 +97,8 @@ describe('chatctl commands', () => {
       ],
       non_interactive: [['--yes']],
       requests: ['POST /v1/users/{id}/permissions'],
-      requests_note: 'and with `--file` one more to read the rate limit.',
+      requests_note:
+        'and with `--file` one more to read the rate limit, and for an email address, first GET /v1/users/{id}.',
       permissions: ['assign:permissions'],
     })
     expect(described?.['arguments']).to.have.nested.property('[0].repeatable', true)

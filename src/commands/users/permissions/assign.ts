@@ -16,7 +16,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     'Only the values you give are sent. Some services replace the existing permissions with the new ones, and others add the new ones. The embedded service replaces them. A file is checked before anything is sent, and an interrupted import is resumed by the same command. After a finished import, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
-    note: `with \`--file\` one more to read the rate limit, ${findUserNote}`,
+    note: `and with \`--file\` one more to read the rate limit, ${findUserNote}`,
   }
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
