@@ -70,11 +70,11 @@ const printedFields = ['created_at', 'source', 'outcome']
 /**
  * Whether a field is ignored, because no request can send it. Beside the time of the creation, a service may have
  * printed any field, unless it is almost a known one.
- * @param names of all fields
+ * @param isPrinted whether the row has that time
  */
-export function isIgnored(field: string, names: readonly string[], known: readonly string[]): boolean {
+export function isIgnored(field: string, isPrinted: boolean, known: readonly string[]): boolean {
   if (printedFields.includes(field)) return true
-  return names.includes('created_at') && nearest(field, known) === undefined
+  return isPrinted && nearest(field, known) === undefined
 }
 
 /** @returns a warning; undefined for none */

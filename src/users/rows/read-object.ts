@@ -29,10 +29,11 @@ export function readObject(value: unknown, reading: Reading): ImportedUser | und
   }
   const known = fieldsOf(kind)
   const row: ImportedUser = {}
+  const isPrinted = Object.hasOwn(user, 'created_at')
   for (const [field, given] of Object.entries(user)) {
     const exclusion = exclusionOf(field, kind)
     if (exclusion) report([field], exclusion.message, exclusion.advice)
-    else if (!known.includes(field) && isIgnored(field, Object.keys(user), known)) ignored.add(field)
+    else if (!known.includes(field) && isIgnored(field, isPrinted, known)) ignored.add(field)
     else if (!known.includes(field)) report([field], unknownField(field, known))
     else if (![undefined, given].includes(Object(value)[field])) report([field], `${field} is given twice`)
     else if (given === null) continue

@@ -95,11 +95,12 @@ function readColumns(
   refuse: RefuseColumn,
 ): ColumnReader<ImportedUser> {
   const all = given.map((column) => column.toLowerCase())
+  const [isPrinted, outcomeAt] = [all.includes('created_at'), all.indexOf('outcome')]
   const known = columnsOf(kind)
   const columns = given.map((column, index) => {
     const found = findColumn(column, known, kind)
     if (found) return found
-    if (isIgnored(column.toLowerCase(), all, known)) {
+    if (isIgnored(column.toLowerCase(), isPrinted, known)) {
       ignored.add(column)
       return { name: column, set: () => {} }
     }
@@ -119,7 +120,7 @@ function readColumns(
       const cell = text && env ? expandString(text, env, reportCell) : text
       if (cell) set(row, cell, report, ignored)
     }
-    checkOutcome(row, cells[all.indexOf('outcome')], report)
+    checkOutcome(row, cells[outcomeAt], report)
     return row
   }
   return { names, read }
