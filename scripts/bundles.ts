@@ -69,10 +69,8 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     ],
   },
   exchange: { files: ['chat/exchange.ts'] },
-  doctor: {
-    files: ['commands/doctor/examine.ts', 'users/unfinished-imports.ts', 'view/checks.ts'],
-  },
-  bulk: { files: ['users/import-users.ts', 'commands/chat/each.ts'] },
+  doctor: { files: ['commands/doctor/examine.ts', 'view/checks.ts'] },
+  bulk: { files: ['users/import-users.ts', 'users/unfinished-imports.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },
   // Most of it is ajv, which would otherwise be twice as large.
   structured: {
