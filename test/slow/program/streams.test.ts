@@ -44,7 +44,7 @@ describe('when stdin is closed or is /dev/null', () => {
 
 /** The exit code, or null if the process had to be killed. */
 async function endOf(child: ChildProcess): Promise<number | null> {
-  const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   clearTimeout(timer)
   return code
