@@ -5,7 +5,7 @@ import { makePlan, type Plan } from './plan.ts'
 import { readSent } from './settings-history.ts'
 
 /** Reads the settings, which the ledger then has as the values before the next change. */
-export async function readSettings(run: Run) {
+export async function readCurrentSettings(run: Run) {
   const client = await run.connect()
   const response = await client.settings.get()
   run.noteSettings(response.body ?? null)
@@ -20,7 +20,7 @@ export async function compareSettings(
   run: Run,
   file: SettingsFile,
 ): Promise<{ plan: Plan; serial: string | undefined }> {
-  const { response, settings, serial } = await readSettings(run)
+  const { response, settings, serial } = await readCurrentSettings(run)
   await run.warnOfResponse(response)
   return { plan: makePlan(run.service, file, settings, readSent(run), run.clock), serial }
 }

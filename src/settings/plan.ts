@@ -59,7 +59,7 @@ export interface SentConfiguration {
 }
 
 /** What was last sent to a service from this machine. */
-export interface Sent {
+export interface SentSettings {
   /** By path: the settings whose last change was confirmed. */
   settings: Leaves
   /** Replaces reading the API configuration, which the interface does not offer. Undefined if it is not known. */
@@ -71,7 +71,7 @@ export function makePlan(
   service: string,
   file: SettingsFile,
   current: ApplicationSettings,
-  sent: Partial<Sent>,
+  sent: Partial<SentSettings>,
   clock: Clock,
 ): Plan {
   const settings = managedKeys(settingsKeys, file.settings, current, sent.settings)

@@ -7,7 +7,7 @@ import { redacted } from '../contract/secret-fields.ts'
 import type { PlacedEntry } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
-import { type Sent, valuesOf } from './plan.ts'
+import { type SentSettings, valuesOf } from './plan.ts'
 
 /** The service, and where its ledger is. */
 type LedgerOwner = Pick<Run, 'directories' | 'service'>
@@ -62,7 +62,7 @@ export function lastApiChange({ directories, service }: LedgerOwner): PlacedEntr
  * What was last sent to a service from this machine. The API configuration is not known if none was sent, the outcome
  * of the last request is unknown, or its response contradicts it.
  */
-export function readSent(run: LedgerOwner): Sent {
+export function readSent(run: LedgerOwner): SentSettings {
   const { outcome = 'unknown', at = '', values } = lastApiChange(run) ?? {}
   const isKnown = (outcome === 'done' || outcome === 'unverified') && isRecord(values)
   const settings = new Map<string, unknown>()

@@ -27,7 +27,7 @@ import {
   type ResolutionOptions,
   workOf,
 } from './planned-work.ts'
-import { type EarlierRuns, readStates } from './read-states.ts'
+import { type EarlierRuns, readRowStates } from './read-states.ts'
 import { GeneratedPasswords } from './results/generated-passwords.ts'
 import { type Report, reportRows, resultOf } from './results/report-rows.ts'
 import { type CheckedInput, checkInput, type ValidRow } from './rows/check-input.ts'
@@ -97,7 +97,7 @@ export async function importUsers(run: Run, options: ImportOptions): Promise<Imp
     unlockInput = lockInput(run, input, 'importing')
     const checked = await check(run, input, options)
     const earlier = findEarlier(input, checked, options)
-    const continued = readStates(checked.valid, earlier)
+    const continued = readRowStates(checked.valid, earlier)
     if (!options.restart) await warnOfUnsent(run, checked, earlier)
     return await importChecked({ run, input, checked, passwords, options, note: earlier.note, continued })
   } finally {

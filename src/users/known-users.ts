@@ -73,7 +73,7 @@ export class KnownUsers {
   #find(email: string): ComparedEntry | undefined {
     const entry = this.inState(email)
     // A user may have been created again since the file was written.
-    if (entry?.creation === 'forgotten') return this.#entryOf(this.#usersSince(), email) ?? entry
+    if (entry?.creation === 'forgotten') return this.#comparedEntry(this.#usersSince(), email) ?? entry
     return entry ?? this.recorded(email)
   }
 
@@ -105,7 +105,7 @@ export class KnownUsers {
     email: string,
     among: ReadonlyMap<string, UserKnowledge> = this.#users(),
   ): ComparedEntry | undefined {
-    return this.#entryOf(among, email)
+    return this.#comparedEntry(among, email)
   }
 
   /** The users that these runs have created. */
@@ -134,9 +134,9 @@ export class KnownUsers {
     return open.some((one) => this.#outcomeOf()({ ...one, error: null }) === 'in_progress')
   }
 
-  #entryOf(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {
+  #comparedEntry(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {
     const found = users.get(email.toLowerCase())
-    return found && entryOf(found, (id) => this.#sentHashes(id))
+    return found && comparedEntry(found, (id) => this.#sentHashes(id))
   }
 
   #sentHashes(id: string): StateEntry['hashes'] {
@@ -175,7 +175,7 @@ export class KnownUsers {
 }
 
 /** @param hashesOf of the fields that were last sent to a user and confirmed */
-export function entryOf(
+export function comparedEntry(
   { ids, creation }: UserKnowledge,
   hashesOf: (id: string) => StateEntry['hashes'] = () => ({}),
 ): ComparedEntry | undefined {

@@ -23,7 +23,7 @@ export interface EarlierRuns {
  * Decides which rows are done, or begun, by what was last sent.
  * @returns IDs of the unfinished runs whose updates count: those of this file, and of a copy of it
  */
-export function readStates(
+export function readRowStates(
   rows: readonly ValidRow[],
   { known, own, isOwnOnly, note }: EarlierRuns,
 ): Set<string> {

@@ -6,7 +6,7 @@ import type { Run } from '../run/run.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { noEntry } from './change-state.ts'
 import { type ComparedEntry, severalUsers } from './compare-user.ts'
-import { entryOf, KnownUsers } from './known-users.ts'
+import { comparedEntry, KnownUsers } from './known-users.ts'
 import type { UsersState } from './state/users-state.ts'
 
 /** Before an ID that would otherwise be read as an email. */
@@ -57,7 +57,7 @@ export class UserIds {
   }
 
   #find(email: string, isOnly: boolean): ComparedEntry | undefined {
-    return isOnly && !this.#state ? entryOf(this.#ledger.user(email)) : this.#known.find(email)
+    return isOnly && !this.#state ? comparedEntry(this.#ledger.user(email)) : this.#known.find(email)
   }
 
   #unknown(word: string, found: ComparedEntry | undefined, suggests: boolean, orId = ''): Failure {

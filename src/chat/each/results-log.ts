@@ -39,7 +39,7 @@ export class ResultsLog {
     if (isNew) this.#log.truncate(0)
   }
 
-  statusOf(index: number): RowStatus | undefined {
+  rowStatus(index: number): RowStatus | undefined {
     return this.#statuses.get(index)
   }
 

@@ -9,7 +9,7 @@ import type { ResultsLog, RowStatus } from './results-log.ts'
  * @param results undefined for a dry run
  * @throws Failure `storage` if the results lack a reply
  */
-export function readStates(
+export function readRowNotes(
   rows: readonly CheckedRow[],
   notes: readonly RowNote[],
   results: ResultsLog | undefined,
@@ -19,7 +19,7 @@ export function readStates(
     const known = last.get(row.index)
     if (!known) continue
     const { did = 'unknown', error } = known
-    const written = results?.statusOf(row.index)
+    const written = results?.rowStatus(row.index)
     if (
       results &&
       ((did === 'done' && written !== 'done') || (did === 'contradicted' && written !== 'not_whole'))
@@ -38,7 +38,7 @@ export function readStates(
 const outcomeOf = { done: 'done', not_whole: 'contradicted', failed: 'refused' } as const
 
 /** Undefined if the row was not sent. */
-export function statusOf({ state, fault }: CheckedRow): RowStatus | undefined {
+export function rowStatus({ state, fault }: CheckedRow): RowStatus | undefined {
   if (fault !== undefined) return 'skipped'
   return state && statuses[state.did]
 }

@@ -38,7 +38,7 @@ import {
   takeReply,
 } from './message-rows.ts'
 import { ResultsLog, type RowStatus } from './results-log.ts'
-import { readStates, statusOf } from './row-states.ts'
+import { readRowNotes, rowStatus } from './row-states.ts'
 
 export interface BatchOptions extends FileOptions {
   /** Called when the rows have been read, which may come from stdin. */
@@ -122,8 +122,8 @@ async function runBatch(given: Omit<Batch, 'rowsName'>): Promise<BatchReport | B
   const rowsName = (!restart && last?.rows) || `${name}-${files.length}`
   const batch = { ...given, rowsName }
   let results = restart || run.dryRun ? undefined : new ResultsLog(options.results, false)
-  if (!restart) readStates(rows, ledger.notesWith<RowNote>('row', `${rowsName}:`, false), results)
-  const statuses = rows.map(statusOf)
+  if (!restart) readRowNotes(rows, ledger.notesWith<RowNote>('row', `${rowsName}:`, false), results)
+  const statuses = rows.map(rowStatus)
   const numberOf = (status: RowStatus) => statuses.filter((one) => one === status).length
   const isSent = (status = 'failed' as RowStatus) => retried.has(status)
   const work = rows.filter((_, index) => isSent(statuses[index]))
@@ -152,7 +152,7 @@ async function runBatch(given: Omit<Batch, 'rowsName'>): Promise<BatchReport | B
       { rows: rows.length, concurrency, counts: { done: planned.done, failed: 0, unknown } },
       (row) => sendRow(sending, row),
       (row) => {
-        const status = statusOf(row)
+        const status = rowStatus(row)
         return status === 'skipped' ? undefined : status === 'not_whole' ? 'done' : status
       },
     )
@@ -169,7 +169,7 @@ async function sendRow(
   const { index, line, row = {} } = checked
   const { run, rowsName, client, results, options, template, health } = sending
   const { endpoint, body } = requestOf(messageOf(template, row))
-  const before = statusOf(checked)
+  const before = rowStatus(checked)
   const note = (did: RowNote['did'], error?: string) => {
     checked.state = { did: did ?? 'unknown', error: error ?? lostResponse, isCurrent: true }
     return run.note({ row: `${rowsName}:${index}`, did, error })
@@ -221,7 +221,7 @@ async function report(
   let [alreadyDone, remaining] = [0, 0]
   for (const checked of rows) {
     const { index, line, row, fault, state } = checked
-    const status = statusOf(checked)
+    const status = rowStatus(checked)
     if (status === undefined) remaining++
     else if (status === 'done' && !state?.isCurrent) alreadyDone++
     else counts[status]++
@@ -229,7 +229,7 @@ async function report(
     const message = fault ?? state?.error ?? lostResponse
     if (status === 'failed' || status === 'skipped') ids.set(index, undefined)
     if (status !== 'skipped') problems.push({ line, status, error: message })
-    if (results.statusOf(index) !== status)
+    if (results.rowStatus(index) !== status)
       added.push(results.add({ index, line, status, error: { code: status, message }, row }))
   }
   let resultsFailure: Failure | undefined

@@ -32,13 +32,13 @@ export default class SettingsEdit extends BaseCommand {
     const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
     demandEditor(context, flags.yes || context.dryRun, command)
     const allowsUnknownKeys = flags['allow-unknown-keys']
-    const { readSettings } = await import('../../settings/compare-settings.ts')
+    const { readCurrentSettings } = await import('../../settings/compare-settings.ts')
     const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
     const { readSent } = await import('../../settings/settings-history.ts')
     const { confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
     const { changedPlan, makePlan, plannedRequests, resultOf } = await import('../../settings/plan.ts')
 
-    const { response, settings } = await readSettings(context)
+    const { response, settings } = await readCurrentSettings(context)
     await context.warnOfResponse(response)
     const original = String(settingsFileView.text?.(settingsDocument(settings)))
     const allowed = allowsUnknownKeys ? ['--allow-unknown-keys'] : []

@@ -61,11 +61,12 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   })
 }
 
-export const userArgument = 'ID of the user (also as id:ID), or an email address that the ledger knows'
+export const userToChangeArgument =
+  'ID of the user (also as id:ID), or an email address that the ledger knows'
 export const findUserNote = 'and for an email address, first GET /v1/users/{id}.'
 
 /** The ID of the user to change, who must still have an email. Warns of changes that may still take effect. */
-export async function findUser(context: Context, word: string): Promise<string> {
+export async function userToChange(context: Context, word: string): Promise<string> {
   const { idPrefix, UserIds } = await import('../../users/user-ids.ts')
   const users = new UserIds(context)
   const id = users.idOf(word, true)

@@ -6,7 +6,7 @@ import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
 import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
-import { findUser, findUserNote, userArgument } from './existing-user.ts'
+import { findUserNote, userToChange, userToChangeArgument } from './existing-user.ts'
 
 export default class UsersUpdate extends BaseCommand {
   static override summary = "Change a user's name, metadata, or preferences"
@@ -20,7 +20,7 @@ export default class UsersUpdate extends BaseCommand {
       'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
     'Print the request without sending it': 'chatctl users update ID --metadata seats:=5 --dry-run',
   })
-  static override args = { id: requiredArgument(userArgument) }
+  static override args = { id: requiredArgument(userToChangeArgument) }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: metadataFlag,
@@ -42,7 +42,7 @@ export default class UsersUpdate extends BaseCommand {
     }
     this.demandChange(patch)
     const client = await context.connect()
-    const id = await findUser(context, args.id)
+    const id = await userToChange(context, args.id)
     const response = await this.change(client.users.update(id, patch))
     const changed = { done: `Updated user ${id}`, resource: 'the user', id, sent: patch }
     await showChanged(userView, response, changed, context)

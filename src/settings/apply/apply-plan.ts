@@ -9,7 +9,7 @@ import type { Run } from '../../run/run.ts'
 import { contradictionOf, shownValue } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Comparison, differenceView } from '../../view/settings.ts'
-import { compareSettings, readSettings } from '../compare-settings.ts'
+import { compareSettings, readCurrentSettings } from '../compare-settings.ts'
 import {
   type Change,
   changesOf,
@@ -57,7 +57,7 @@ export async function applySettings(
   options: ApplyOptions,
 ): Promise<Plan> {
   if ('file' in source) return confirmAndApply(run, (await compareSettings(run, source.file)).plan, options)
-  const { response, settings, serial } = await readSettings(run)
+  const { response, settings, serial } = await readCurrentSettings(run)
   await run.warnOfResponse(response)
   assertCurrent(source.plan, settings, readSent(run).api, options.hint, serial)
   return confirmAndApply(run, source.plan, options)
@@ -82,7 +82,7 @@ export async function confirmAndApply(
   await run.showAside(differenceView({ ...coverageOf(plan), ...about }), { changes }, !yes)
   if (!yes) await run.confirm(`Apply ${countOf(changes.length, 'change')} to ${nameOfService(run.service)}?`)
   const newPlan = await withSettingsLock(run, async () => {
-    const { settings, serial } = await readSettings(run)
+    const { settings, serial } = await readCurrentSettings(run)
     const sent = readSent(run)
     try {
       assertCurrent(plan, settings, sent.api, hint, serial)

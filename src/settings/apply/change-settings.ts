@@ -8,7 +8,7 @@ import { settingsKeys } from '../../contract/resources/settings-file.ts'
 import type { Run } from '../../run/run.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { describeMismatches, shownValue, withoutSecrets } from '../../view/failure-details.ts'
-import { readSettings } from '../compare-settings.ts'
+import { readCurrentSettings } from '../compare-settings.ts'
 import { foundAt, isSameValue, type Leaves, valuesOf } from '../plan.ts'
 import { withSettingsLock } from './settings-lock.ts'
 
@@ -46,7 +46,7 @@ export async function setSettings(run: Run, patch: SettingsPatch): Promise<Verif
 /** @returns undefined if the settings cannot be read */
 async function readBefore(run: Run): Promise<ApplicationSettings | undefined> {
   try {
-    return (await readSettings(run)).settings
+    return (await readCurrentSettings(run)).settings
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     run.noteSettings(null)

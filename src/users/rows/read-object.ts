@@ -8,7 +8,7 @@ import { checkOutcome } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
 
 /** How rows are read. */
-export interface Reading {
+export interface RowReading {
   kind: RowKind
   report: ReportFault
   /** Receives the fields that no request can send. */
@@ -20,7 +20,7 @@ export interface Reading {
  * an absent field.
  * @returns undefined if the value is not an object
  */
-export function readObject(value: unknown, reading: Reading): ImportedUser | undefined {
+export function readObject(value: unknown, reading: RowReading): ImportedUser | undefined {
   const { kind, report, ignored } = reading
   const user = userIn(value)
   if (!isRecord(user)) {
@@ -54,7 +54,11 @@ function readMetadata(row: ImportedUser, given: unknown, report: ReportFault): v
   else if (checkMetadata(given, ['metadata'], report)) row.metadata = given
 }
 
-function readSettings(row: ImportedUser, given: unknown, { report, ignored }: Omit<Reading, 'kind'>): void {
+function readSettings(
+  row: ImportedUser,
+  given: unknown,
+  { report, ignored }: Omit<RowReading, 'kind'>,
+): void {
   if (!isRecord(given)) {
     report(['settings'], 'settings must be an object')
     return

@@ -5,13 +5,13 @@ import { plainValue } from '../../contract/notation/located.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { checkOutcome, checkRow } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
-import { checkMetadata, expandString, expandStrings, type Reading, readObject } from './read-object.ts'
+import { checkMetadata, expandString, expandStrings, type RowReading, readObject } from './read-object.ts'
 
 /** @param env for `${NAME}` references in strings (default: references are not expanded) */
 export function userRows(
   kind: RowKind,
   env?: NodeJS.ProcessEnv,
-): RowShape<ImportedUser> & Pick<Reading, 'ignored'> {
+): RowShape<ImportedUser> & Pick<RowReading, 'ignored'> {
   const ignored = new Set<string>()
   return {
     ignored,
@@ -90,7 +90,7 @@ const jsonSuffix = ':='
 
 function readColumns(
   given: readonly string[],
-  { kind, ignored }: Omit<Reading, 'report'>,
+  { kind, ignored }: Omit<RowReading, 'report'>,
   env: NodeJS.ProcessEnv | undefined,
   refuse: RefuseColumn,
 ): ColumnReader<ImportedUser> {

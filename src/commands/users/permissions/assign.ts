@@ -7,7 +7,7 @@ import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView, permissionsView } from '../../../view/users.ts'
 import { bulkFlags, readBulkFlags } from '../bulk-flags.ts'
-import { findUser, findUserNote } from '../existing-user.ts'
+import { findUserNote, userToChange } from '../existing-user.ts'
 import { closeImport, importFile } from '../import-file.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
@@ -78,7 +78,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role.trim() }),
     }
-    const id = await findUser(context, user)
+    const id = await userToChange(context, user)
     const response = await this.change(client.users.assignPermissions(id, assignment))
     const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id, sent: assignment }
     await showChanged(permissionsView, response, changed, context)
