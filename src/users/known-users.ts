@@ -213,14 +213,26 @@ export async function withState<T>(
     result = await work(state, known)
   } finally {
     await state.close()
-    const { digest } = state
-    if (digest !== undefined && (digest !== before || known.hasChanged)) {
-      const { isSeen, after } = known.generation()
-      // Git may restore it, and it has none of the changes that were sent since.
-      if (before !== undefined && before !== digest && !isSeen)
-        await run.note({ state: state.path, generation: before, after, isRead: true })
-      await run.note({ state: state.path, generation: digest, after: known.last() })
-    }
+    await noteGeneration(run, state, { known, before })
   }
   return { result, serial: state.serial }
+}
+
+async function noteGeneration(
+  run: Run,
+  { path, digest }: UsersState,
+  { known, before }: { known: KnownUsers; before: string | undefined },
+): Promise<void> {
+  if (digest === undefined || (digest === before && !known.hasChanged)) return
+  const { isSeen, after } = known.generation()
+  try {
+    // Git may restore it, and it has none of the changes that were sent since.
+    if (before !== undefined && before !== digest && !isSeen)
+      await run.note({ state: path, generation: before, after, isRead: true })
+    await run.note({ state: path, generation: digest, after: known.last() })
+  } catch (error) {
+    // Without the note, the file is newer than what the ledger has.
+    if (!(error instanceof Failure)) throw error
+    await run.warn(error.message)
+  }
 }

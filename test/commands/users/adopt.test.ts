@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { Ledger } from '../../../src/ledger/ledger.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -43,6 +45,15 @@ describe('a state file of users on the command line', () => {
         { email: 'Ada@example.com', id: ada, hashes: {} },
         { email: 'bob@example.com', id: bob, hashes: {} },
       ])
+    })
+
+    it('adds users with a warning if the ledger cannot be written, because the file is then newer', async () => {
+      const id = server.add({ email: 'ada@example.com' })
+      mkdirSync(`${Ledger.of(new Directories(sandbox.env), server.url).path}.lock`, { recursive: true })
+      const run = await adopt(`ada@example.com=${id}`)
+      expect(run, run.stderr).to.include({ exitCode: 0, stdout: `ada@example.com\t${id}\tadopted\t\n` })
+      expect(run.stderr).to.contain('Cannot write the ledger')
+      expect(users()).to.have.lengthOf(1)
     })
 
     describe('if another service responds', () => {

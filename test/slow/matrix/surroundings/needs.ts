@@ -53,7 +53,7 @@ export function needsOptions({ name }: Call): boolean {
 /** Whether the call cannot continue if it cannot write to the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return (
-    /^(history:export|users:import|users:(adopt|state:forget)|users:diff with valid --quota|users:apply(?! without| with valid --dry-run))/.test(
+    /^(history:export|users:import|users:diff with valid --quota|users:apply(?! without| with valid --dry-run))/.test(
       name,
     ) ||
     args.includes('roles.csv') ||
