@@ -6,13 +6,12 @@ import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
 import { LocalCommand } from '../cli/local-command.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
-import type { LedgerEntry } from '../ledger/knowledge.ts'
-import type { ShownOutcome } from '../ledger/live-runs.ts'
-import { activityView, describeSent } from '../view/activity.ts'
+import type { ServiceEntry } from '../ledger/ledger.ts'
+import { activityView, shownChange } from '../view/activity.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { pastFlag } from './service/service-flags.ts'
 
-type Shown = Omit<LedgerEntry, 'outcome'> & { outcome: ShownOutcome; change: string; next_step?: string }
+type Shown = ReturnType<typeof shownChange<ServiceEntry>> & { next_step?: string }
 
 export default class Activity extends LocalCommand {
   static override summary = 'Show the changes that chatctl sent from this machine'
@@ -34,31 +33,23 @@ export default class Activity extends LocalCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Activity)
-    const [{ allEntries, Ledger }, { outcomesIn }] = await Promise.all([
-      import('../ledger/ledger.ts'),
-      import('../ledger/live-runs.ts'),
-    ])
-    const outcomeOf = outcomesIn(...Ledger.all(context.directories))
+    const { allEntries } = await import('../ledger/ledger.ts')
     const { profile, base_url: baseUrl } = context.options
     const service = baseUrl.source === 'flag' ? context.contextOwner().baseUrl : undefined
-    const isWanted = (entry: LedgerEntry): boolean =>
+    const isWanted = (entry: ServiceEntry): boolean =>
       (flags.since === undefined || entry.at >= flags.since) &&
-      (!flags.unknown || outcomeOf(entry) === 'unknown') &&
+      (!flags.unknown || entry.outcome === 'unknown') &&
       (profile.source !== 'flag' || entry.profile === profile.value) &&
       (service === undefined || isSentTo(entry, service))
     const limit = rowsToShow(flags.limit, context.output, 50)
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
-    for (const { sent: _, position: __, replaces: ___, settledBy: ____, ...entry } of allEntries(
-      context.directories,
-      () => unreadable++,
-      flags.since,
-    )) {
+    for (const entry of allEntries(context.directories, () => unreadable++, flags.since)) {
       if (!isWanted(entry)) continue
       hasMore = found.length === limit
       if (hasMore) break
-      const shown = { ...entry, outcome: outcomeOf(entry), change: describeSent(entry) }
+      const shown = shownChange(entry)
       found.push(flags.unknown ? { ...shown, next_step: nextStepFor(entry, context) } : shown)
     }
     await context.output.show(activityView, found.reverse())
@@ -74,20 +65,20 @@ export default class Activity extends LocalCommand {
 }
 
 /** A base URL may have the beginning of the path, which the ledger has in the path. */
-function isSentTo({ service, path }: LedgerEntry, baseUrl: string): boolean {
+function isSentTo({ service, path }: ServiceEntry, baseUrl: string): boolean {
   const url = withoutTrailing(service, '/') + path
   return baseUrl.startsWith(service) && url.startsWith(`${withoutTrailing(baseUrl, '/')}/`)
 }
 
 /** How to check a change whose outcome is unknown, with commands for its service. */
-function nextStepFor({ method, path, service, profile }: LedgerEntry, { configuration }: Context): string {
-  const ofProfile = profile === null ? undefined : configuration.profiles?.[profile]?.base_url
+function nextStepFor({ method, path, service, profile }: ServiceEntry, { configuration }: Context): string {
+  const ofProfile = profile === undefined ? undefined : configuration.profiles?.[profile]?.base_url
   const isOfProfile =
     ofProfile !== undefined && URL.canParse(ofProfile) && new URL(ofProfile).href === service
   const named =
     service === 'local'
       ? ['--profile', localProfile]
-      : isOfProfile && profile !== null
+      : isOfProfile && profile !== undefined
         ? ['--profile', profile]
         : ['--base-url', service]
   const url = `${service === 'local' ? 'http://localhost' : service.replace(/\/$/, '')}${path}`

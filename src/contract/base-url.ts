@@ -1,5 +1,5 @@
 import { Failure } from './failure.ts'
-import { quoteForeign } from './notation/text.ts'
+import { quoteForeign, withoutTrailing } from './notation/text.ts'
 import { orElse } from './or-else.ts'
 
 /** Whether a host, with or without a URL's brackets, is this machine: 127.0.0.0/8, ::1 or localhost. */
@@ -10,6 +10,11 @@ export function isLoopback(host: string): boolean {
 /** The scheme, host, and port of a URL; undefined for an invalid one. */
 export function originOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+/** A base URL in one notation: without a slash at its end, except after the host. */
+export function serviceUrl(baseUrl: string): string {
+  return new URL(withoutTrailing(baseUrl, '/')).href
 }
 
 /**

@@ -107,3 +107,11 @@ export type ResponseOf<N extends EndpointName> = (typeof endpoints)[N] extends {
 }
   ? z.infer<S>
   : unknown
+
+/** @param request its path may have a query */
+export function isRequestTo(
+  endpoint: Pick<Endpoint, 'method' | 'path'>,
+  { method, path }: { method: string; path: string },
+): boolean {
+  return method === endpoint.method && path.split('?')[0] === endpoint.path
+}

@@ -1,8 +1,7 @@
-import { endpoints } from '../contract/endpoints.ts'
+import { endpoints, isRequestTo } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
-import { isBusy, openDatabase } from '../system/sqlite.ts'
-import { isRequestTo } from './knowledge.ts'
+import { UseLock } from '../system/files/use-lock.ts'
 import type { Ledger, LedgerEnd } from './ledger.ts'
 import { readRecord } from './record.ts'
 
@@ -14,7 +13,7 @@ export class Claims {
   readonly #ledger: Ledger
   readonly #known: LedgerEnd
   readonly #run: string
-  readonly #database: ReturnType<typeof openDatabase>
+  readonly #lock: UseLock
   /** Offset of the first line that was not read. */
   #next: number
   /** The creations that others have begun, and that were not refused: their IDs, by email. */
@@ -30,22 +29,23 @@ export class Claims {
     this.#known = known
     this.#run = run
     this.#next = known.size
-    this.#database = openDatabase(`${ledger.path}.lock`, { timeout: 0 })
-    this.#database.exec('PRAGMA journal_mode = memory')
+    this.#lock = new UseLock(ledger.path)
   }
 
   /**
    * Resolves in a turn of the event loop in which no other process writes intents to create users. The caller writes
    * its own in the same turn.
-   * @throws Failure `conflict` if another run has begun to create a user with this email
+   * @throws Failure `conflict` if another run has begun to create a user with this email, or does not release the lock
    */
   async demand(email: string): Promise<void> {
-    for (let attempt = 0; !this.#hold(attempt); attempt++) await new Promise((done) => setTimeout(done, 1))
+    const { path, end } = this.#ledger
+    for (let attempt = 0; !this.#hold(); attempt++) {
+      if (attempt === maxAttempts) throw conflict(`Another command does not release the ledger ${path}`)
+      await new Promise((done) => setTimeout(done, 1))
+    }
     const { file } = this.#known
-    if (file !== undefined && file !== this.#ledger.end.file)
-      throw new Failure('conflict', `Another command has rewritten the ledger ${this.#ledger.path}`, {
-        hint: 'Run this command again.',
-      })
+    if (file !== undefined && file !== end.file)
+      throw conflict(`Another command has rewritten the ledger ${path}`)
     if (!this.#others.get(email)?.size) return
     throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
       code: 'claimed',
@@ -54,30 +54,18 @@ export class Claims {
   }
 
   close(): void {
-    this.#database.close()
+    this.#lock.close()
   }
 
-  /** @returns false if another process holds the lock */
-  #hold(attempt: number): boolean {
+  /** Until the end of this turn. @returns false if another process holds the lock */
+  #hold(): boolean {
     if (this.#isHeld) return true
-    try {
-      this.#database.exec('BEGIN IMMEDIATE')
-    } catch (error) {
-      if (isBusy(error) && attempt < maxAttempts) return false
-      throw error
-    }
+    if (!this.#lock.hold('claim')) return false
     this.#isHeld = true
-    setImmediate(() => this.#release())
-    this.#read()
-    return true
-  }
-
-  #release(): void {
-    this.#isHeld = false
-    if (this.#database.isOpen) this.#database.exec('ROLLBACK')
-  }
-
-  #read(): void {
+    setImmediate(() => {
+      this.#isHeld = false
+      this.#lock.release()
+    })
     for (const { text, at } of linesWith(this.#ledger.path, ['"email":"'], this.#next)) {
       this.#next = at + Buffer.byteLength(text) + 1
       const record = text.includes(`:"${this.#run}-`) ? undefined : readRecord(text)
@@ -86,8 +74,11 @@ export class Claims {
       this.#others.set(record.email, ids)
       if ('id' in record && isRequestTo(endpoints.createUser, record)) ids.add(record.id)
       else if ('of' in record && record.did === 'refused') ids.delete(record.of)
-      // After a 429, a create is sent again here.
-      else if ('of' in record && record.did === 'unknown' && record.user === undefined) ids.add(record.of)
     }
+    return true
   }
+}
+
+function conflict(words: string): Failure {
+  return new Failure('conflict', words, { hint: 'Run this command again.' })
 }

@@ -2,18 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure, type RequestOutcome } from '../contract/failure.ts'
+import { type Change, intentOf } from '../contract/intent.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { UseLock } from '../system/files/use-lock.ts'
 import { Claims } from './claims.ts'
 import type { Ledger, LedgerEnd } from './ledger.ts'
-import { type Change, type CommandRecord, intentOf, lineOf, type Note, outcomeOf } from './record.ts'
+import { type IntentRecord, lineOf, type Note, outcomeOf } from './record.ts'
 import { compactLedger } from './rewrite-ledger.ts'
-import { lockLedger } from './use-lock.ts'
-
-/** Maximum number of rate-limited changes that are remembered. */
-const maxLimited = 10_000
 
 /**
  * Writes the changes of a run to the ledger of a service: one line before a change is sent, flushed to disk, and one
@@ -22,28 +20,31 @@ const maxLimited = 10_000
 export class LedgerRun {
   readonly #ledger: Ledger
   readonly #clock: Clock
-  readonly #id = randomBytes(6).toString('hex')
+  readonly #id = `${randomBytes(4).toString('hex')}-${process.pid}`
+  readonly #of: Pick<IntentRecord, 'command' | 'profile'>
   readonly #log: LineLog
-  readonly #unlock: (() => void) | undefined
-  readonly #open = new Set<string>()
+  readonly #lock: UseLock | undefined
   #count = 0
   #claims: Claims | undefined
-  /** Changes that were rate limited, by what identifies them: the same one may be sent again. */
-  readonly #limited = new Map<string, string>()
 
   /** @throws Failure `storage` if the ledger cannot be opened */
-  constructor(ledger: Ledger, run: Pick<CommandRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
+  constructor(
+    ledger: Ledger,
+    { service, ...of }: Pick<IntentRecord, 'command' | 'profile'> & { service: string },
+    clock: Clock,
+  ) {
     const { path } = ledger
     this.#ledger = ledger
     this.#clock = clock
+    this.#of = of
     this.#log = new LineLog({ path, isShared: true, failureOf: this.#failureOf })
     try {
       makePrivateDirectory(dirname(path))
-      this.#unlock = lockLedger(`${path}.lock`, 'run')
-      if (!this.#unlock) throw new Error('another chatctl process rewrites it')
-      this.#log.append(lineOf({ run: this.#id, v: 1, at: isoNow(clock), ...run, pid: process.pid }))
+      this.#lock = new UseLock(path, 10_000)
+      if (!this.#lock.hold('run')) throw new Error('another chatctl process rewrites it')
+      if (!ledger.header) this.#log.append(lineOf({ ledger: 1, service }))
     } catch (cause) {
-      this.#unlock?.()
+      this.#lock?.close()
       throw this.#failureOf(cause)
     }
   }
@@ -59,25 +60,11 @@ export class LedgerRun {
    */
   async begin(change: Change, known?: LedgerEnd): Promise<(outcome: RequestOutcome) => void> {
     const intent = intentOf(change)
-    const key = () => JSON.stringify(intent)
-    const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
-    const id = repeated ?? `${this.#id}-${++this.#count}`
-    if (repeated !== undefined) this.#limited.delete(key())
     if (known && change.endpoint === 'createUser') await this.#claim(intent.email, known)
+    const id = this.#nextId()
     // In this turn, because others must not write theirs before.
-    this.#log.appendNow(
-      lineOf(
-        repeated === undefined
-          ? { ...intent, id, at: isoNow(this.#clock) }
-          : outcomeOf(id, intent, { outcome: 'unknown' }),
-      ),
-    )
-    this.#open.add(id)
-    const end = (outcome: RequestOutcome) => {
-      this.#open.delete(id)
-      this.#log.append(lineOf(outcomeOf(id, intent, outcome)))
-      if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
-    }
+    this.#log.appendNow(lineOf({ ...intent, ...this.#of, id, at: isoNow(this.#clock) }))
+    const end = (outcome: RequestOutcome) => this.#log.append(lineOf(outcomeOf(id, intent, outcome)))
     try {
       await this.#log.flush()
     } catch (error) {
@@ -100,16 +87,10 @@ export class LedgerRun {
 
   /** Resolves when it is on disk that the user has the email. @throws Failure `storage` */
   saw(email: string, user: string): Promise<void> {
-    const id = `${this.#id}-${++this.#count}`
-    const { method, path } = endpoints.getUser
-    const seen = {
-      id,
-      at: isoNow(this.#clock),
-      method,
-      path: path.replace('{id}', encodeURIComponent(user)),
-      fields: [],
-    }
-    this.#log.append(lineOf({ email: email.toLowerCase(), user, ...seen }))
+    const { method, path: pattern } = endpoints.getUser
+    const seen = { id: this.#nextId(), at: isoNow(this.#clock), method, fields: [] }
+    const path = pattern.replace('{id}', encodeURIComponent(user))
+    this.#log.append(lineOf({ email: email.toLowerCase(), user, ...seen, ...this.#of, path }))
     return this.#log.flush()
   }
 
@@ -122,12 +103,16 @@ export class LedgerRun {
   /** Writes what is left, and compacts a large ledger. @throws Failure `storage` */
   close(): void {
     try {
-      this.#log.append(lineOf({ end: this.#id, open: [...this.#open] }))
+      this.#log.append(lineOf({ end: this.#id }))
       this.#log.close()
     } finally {
       this.#claims?.close()
-      this.#unlock?.()
+      this.#lock?.close()
     }
     compactLedger(this.#ledger)
+  }
+
+  #nextId(): string {
+    return `${this.#id}-${++this.#count}`
   }
 }

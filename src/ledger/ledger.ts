@@ -1,30 +1,17 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { endpoints } from '../contract/endpoints.ts'
-import { withoutTrailing } from '../contract/notation/text.ts'
+import { serviceUrl } from '../contract/base-url.ts'
+import { endpoints, isRequestTo } from '../contract/endpoints.ts'
+import type { Outcome } from '../contract/failure.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { type Line, linesBackward, linesWith } from '../system/files/shared-lines.ts'
-import {
-  changesIn,
-  entryOf,
-  isRequestTo,
-  type PlacedEntry,
-  runOf,
-  type UserKnowledge,
-  usersIn,
-} from './knowledge.ts'
-import {
-  type CommandRecord,
-  type Note,
-  type OutcomeRecord,
-  type PlanNote,
-  planKey,
-  readRecord,
-  type StateNote,
-  type WrittenNote,
-} from './record.ts'
+import { UseLock } from '../system/files/use-lock.ts'
+import { isRunning } from '../system/is-running.ts'
+import { once } from '../system/once.ts'
+import { changesIn, entryOf, type LedgerEntry } from './changes.ts'
+import { lineOf, type Note, type OutcomeRecord, readRecord, runOf, type WrittenNote } from './record.ts'
 
 /** A position in a ledger: the inode of the file, undefined if there was none, and an offset in bytes. */
 export interface LedgerEnd {
@@ -32,11 +19,20 @@ export interface LedgerEnd {
   size: number
 }
 
-/** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
+export type ShownOutcome = Outcome | 'in_progress'
+
+/**
+ * The changes that were sent to one service from this machine, as questions. Nothing is read before the first one.
+ * @throws Failure `storage` each of them, if the ledger cannot be read, except if there is none
+ */
 export class Ledger {
   readonly path: string
   /** The ledger before it was rewritten the last time. */
   readonly archive: string
+  /** What the last lines of runs contain; undefined if no run has the ledger open. */
+  readonly #ends = once(() =>
+    this.#isOpen() ? new Set(Array.from(this.#linesWith('{"end":"'), ({ text }) => text)) : undefined,
+  )
 
   constructor(path: string) {
     this.path = path
@@ -45,7 +41,7 @@ export class Ledger {
 
   /** @param service base URL, or `local` for the embedded service */
   static of(directories: Directories, service: string): Ledger {
-    const key = service === 'local' ? `local ${directories.data}` : normalizedService(service)
+    const key = service === 'local' ? `local ${directories.data}` : serviceUrl(service)
     const name = createHash('sha256').update(key).digest('hex').slice(0, 24)
     return new Ledger(join(directories.state, 'ledger', `${name}.jsonl`))
   }
@@ -62,27 +58,24 @@ export class Ledger {
     }
   }
 
+  /** Its first line, and the offset after the lines that the archive has, too. Undefined if there is none. */
+  get header() {
+    const [line] = this.#linesWith('{"ledger":')
+    const record = line && readRecord(line.text)
+    if (!record || !('ledger' in record)) return undefined
+    const { service, archived = 0 } = record
+    return { service, archived: archived && line.at + Buffer.byteLength(line.text) + 1 + archived }
+  }
+
   /**
    * All changes, newest first, also those that only the archive has.
    * @param onUnreadable called for each line that is not a line of this version of the ledger
    * @param since ISO 8601 UTC. Earlier changes are not parsed, which takes most of the time.
-   * @throws Failure `storage` if the ledger cannot be read, except if there is none
    */
-  *entries(onUnreadable: () => void = () => {}, since = ''): Generator<PlacedEntry> {
-    const current = this.#entriesIn(this.path, onUnreadable, since)
-    if (!existsSync(this.archive)) return yield* current
-    const seen = new Set<string>()
-    for (const entry of merged([current, new Ledger(this.archive).entries(onUnreadable, since)])) {
-      if (seen.has(entry.id)) continue
-      seen.add(entry.id)
-      yield entry
-    }
-  }
-
-  *#entriesIn(path: string, onUnreadable: () => void, since: string): Generator<PlacedEntry> {
+  *entries(onUnreadable: () => void = () => {}, since = ''): Generator<LedgerEntry> {
     const outcomes = new Map<string, OutcomeRecord>()
-    let runs: Map<string, CommandRecord> | undefined
-    for (const { text, at } of this.#reading(linesBackward(path))) {
+    const archived = existsSync(this.archive) ? this.header?.archived : 0
+    for (const { text, at } of this.#newestFirst(archived)) {
       const time = /"at":"([^"]*)"/.exec(text)?.[1]
       if (text === '' || (time !== undefined && time < since)) continue
       const record = readRecord(text)
@@ -91,107 +84,36 @@ export class Ledger {
         // The last one applies.
         if (!outcomes.has(record.of)) outcomes.set(record.of, record)
       } else if ('id' in record) {
-        runs ??= this.#findRuns()
-        const run = runs.get(runOf(record.id))
-        if (!run) onUnreadable()
-        else if (record.method !== 'GET') yield entryOf(record, at, run, outcomes.get(record.id))
+        if (record.method !== 'GET') yield entryOf(record, at, outcomes.get(record.id))
         outcomes.delete(record.id)
       }
     }
   }
 
-  /** The changes of the settings, of the API configuration, or of both, oldest first. @throws as `entries` */
-  changesOf(...subjects: ('settings' | 'api')[]): PlacedEntry[] {
-    const entries = this.#changesWith(subjects.map((subject) => `"about":"${subject}"`))
+  /** The changes that are not only in the archive, oldest first. @param texts one of which their lines contain */
+  changes(...texts: string[]): LedgerEntry[] {
+    return changesIn(this.#linesWith(...(texts.length === 0 ? ['"'] : texts)))
+  }
+
+  /** The changes of the settings, of the API configuration, or of both, oldest first. */
+  changesOf(...subjects: ('settings' | 'api')[]): LedgerEntry[] {
     const { updateSettings, setApiConfiguration } = endpoints
-    return entries.filter((entry) =>
+    return this.changes(...subjects.map((subject) => `"about":"${subject}"`)).filter((entry) =>
       subjects.some((about) => isRequestTo(about === 'api' ? setApiConfiguration : updateSettings, entry)),
     )
   }
 
-  /** The changes that are not only in the archive, oldest first. @throws as `entries` */
-  changes(): PlacedEntry[] {
-    return this.#changesWith(['"'])
-  }
-
-  /** The creations of users, oldest first. @throws as `entries` */
-  creations(): PlacedEntry[] {
-    return this.userChanges().filter((entry) => isRequestTo(endpoints.createUser, entry))
-  }
-
-  /** Every change of users, oldest first. @throws as `entries` */
-  userChanges(): PlacedEntry[] {
+  /** Every change of users, oldest first. */
+  userChanges(): LedgerEntry[] {
     // A user may be created without an email.
-    return this.#changesWith(['"email":"', '"user":"', `"path":"${endpoints.createUser.path}`])
-  }
-
-  /** The records of runs that have written no end. @throws as `entries` */
-  openRuns(): CommandRecord[] {
-    const ended = new Set<string>()
-    for (const { text } of this.#reading(linesWith(this.path, ['{"end":"']))) {
-      const record = readRecord(text)
-      if (record && 'end' in record) ended.add(record.end)
-    }
-    return [...this.#findRuns().values()].filter(({ run }) => !ended.has(run))
-  }
-
-  /** The ID of the last change; empty if there is none. @throws as `entries` */
-  get last(): string {
-    const [entry] = this.entries()
-    return entry?.id ?? ''
-  }
-
-  /** The notes about a state file, oldest first, each with the position from which changes are newer. @throws as `entries` */
-  generations(path: string): (WrittenNote<StateNote> & { start: number })[] {
-    return this.notesWith<StateNote>('state', path).map((note) => {
-      const { after } = note
-      if (after === '') return { ...note, start: 0 }
-      const own = (line: Line) => Object(readRecord(line.text)).id === after
-      const [change] = [...this.#reading(linesWith(this.path, [`"id":"${after}"`]))].filter(own)
-      // A change that was erased was before the note.
-      return { ...note, start: change ? change.at + 1 : note.position }
-    })
-  }
-
-  /** Whether a saved plan, or a part of it, was applied on its own. @throws as `entries` */
-  hasApplied(id: string, part?: string): boolean {
-    return this.notesWith<PlanNote>('plan', planKey(id, part)).length > 0
-  }
-
-  /**
-   * The notes that have a field with a value, or any value, oldest first.
-   * @param isWhole whether the value is not only its beginning
-   * @throws as `entries`
-   */
-  notesWith<N extends Note>(field: keyof N & string, value?: string, isWhole = true) {
-    const text = JSON.stringify(value ?? '').slice(0, value === undefined || !isWhole ? -1 : undefined)
-    const lines = [...this.#reading(linesWith(this.path, [`"${field}":${text}`]))]
-    return lines.flatMap(({ text, at: position }) => {
-      const record = readRecord(text)
-      if (!record || !('by' in record) || !(field in record)) return []
-      return { ...(record as unknown as WrittenNote<N>), position }
-    })
-  }
-
-  /** What is known of the users with an email. Reads only their changes. @throws as `entries` */
-  user(email: string): UserKnowledge {
-    const none = { ids: [], creation: undefined, open: [], isContradicted: false }
-    return usersIn(this.changesOfUser(email)).get(email.toLowerCase()) ?? none
-  }
-
-  /** Where its complete lines end. */
-  get end(): LedgerEnd {
-    const [last] = this.#reading(linesBackward(this.path))
-    const size = last ? last.at + Buffer.byteLength(last.text) + 1 : 0
-    return { file: statSync(this.path, { throwIfNoEntry: false })?.ino, size }
+    return this.changes('"email":"', '"user":"', `"path":"${endpoints.createUser.path}`)
   }
 
   /**
    * Every change that names a user, oldest first: by the ID, the email, and all IDs and emails that belong to these.
    * @param user ID or email address
-   * @throws as `entries`
    */
-  changesOfUser(user: string): PlacedEntry[] {
+  changesOfUser(user: string): LedgerEntry[] {
     const texts = new Set<string>()
     const isNamed = (email: string | undefined, id: string | undefined) =>
       texts.has(named('email', email)) || texts.has(named('user', id))
@@ -200,7 +122,7 @@ export class Ledger {
     while (added.length > 0) {
       for (const text of added) texts.add(text)
       const found = new Set<string>()
-      for (const line of this.#reading(linesWith(this.path, added))) {
+      for (const line of this.#linesWith(...added)) {
         const record = readRecord(line.text)
         // Values may contain the same text.
         if (!record || !('of' in record || 'id' in record)) continue
@@ -214,26 +136,86 @@ export class Ledger {
       added = [...found].filter((text) => !texts.has(text))
     }
     const ordered = [...lines.values()].sort((one, other) => one.at - other.at)
-    const entries = changesIn(ordered, this.#findRuns)
-    return entries.filter(({ email, user_id: id }) => isNamed(email?.toLowerCase(), id ?? undefined))
+    return changesIn(ordered).filter(({ email, user_id: id }) =>
+      isNamed(email?.toLowerCase(), id ?? undefined),
+    )
   }
 
-  #changesWith(texts: readonly string[]): PlacedEntry[] {
-    return changesIn(this.#reading(linesWith(this.path, texts)), this.#findRuns)
+  /** Every change with an email, oldest first. */
+  changesWith(email: string): LedgerEntry[] {
+    const key = email.toLowerCase()
+    return this.changes(named('email', key)).filter((entry) => entry.email?.toLowerCase() === key)
   }
 
-  /** Reading the records of all runs takes longer than that of a few. @param ids undefined for all */
-  readonly #findRuns = (ids?: ReadonlySet<string>): Map<string, CommandRecord> => {
-    const begin = '{"run":"'
-    const texts = ids && ids.size <= 20 ? Array.from(ids, (id) => `${begin}${id}"`) : [begin]
-    const runs = new Map<string, CommandRecord>()
-    for (const { text } of texts.length === 0 ? [] : this.#reading(linesWith(this.path, texts))) {
+  /** The email in lower case of the user with an ID: the last one that was seen, or else the one of the creation. */
+  emailOf(id: string): string | undefined {
+    let email: string | undefined
+    for (const { text } of this.#linesWith(named('user', id))) {
       const record = readRecord(text)
-      if (record && 'run' in record) runs.set(record.run, record)
-      if (runs.size === ids?.size) break
+      if (!record || !('of' in record || 'id' in record) || record.user !== id) continue
+      // The ID of another user in a response is not that of this one.
+      email = 'id' in record ? (record.email ?? email) : (email ?? record.email)
     }
-    return runs
-  };
+    return email
+  }
+
+  /** Distinguishes changes that another run has sent, and for whose response it waits, from unknown ones. */
+  outcomeOf(entry: Pick<LedgerEntry, 'id' | 'outcome' | 'error'>): ShownOutcome {
+    if (entry.outcome !== 'unknown' || entry.error !== null) return entry.outcome
+    const run = runOf(entry)
+    const isOpen = this.#ends()?.has(lineOf({ end: run })) === false
+    const isLive = isOpen && isRunning(Number(run.split('-')[1]))
+    return isLive ? 'in_progress' : entry.outcome
+  }
+
+  /** The ID of the last change; empty if there is none. */
+  get last(): string {
+    const [entry] = this.entries()
+    return entry?.id ?? ''
+  }
+
+  /**
+   * The notes that have a field with a value, or any value, oldest first.
+   * @param isWhole whether the value is not only its beginning
+   */
+  notesWith<N extends Note>(field: keyof N & string, value?: string, isWhole = true) {
+    const text = JSON.stringify(value ?? '').slice(0, value === undefined || !isWhole ? -1 : undefined)
+    return [...this.#linesWith(`"${field}":${text}`)].flatMap(({ text, at: position }) => {
+      const record = readRecord(text)
+      if (!record || !('by' in record) || !(field in record)) return []
+      return { ...(record as unknown as WrittenNote<N>), position }
+    })
+  }
+
+  /** Where its complete lines end. */
+  get end(): LedgerEnd {
+    const [last] = this.#reading(linesBackward(this.path))
+    const size = last ? last.at + Buffer.byteLength(last.text) + 1 : 0
+    return { file: statSync(this.path, { throwIfNoEntry: false })?.ino, size }
+  }
+
+  /** Whether a run has it open. A process ID alone may belong to a later process. */
+  #isOpen(): boolean {
+    if (!existsSync(this.path)) return false
+    try {
+      const lock = new UseLock(this.path)
+      const isFree = lock.hold('rewrite')
+      lock.close()
+      return !isFree
+    } catch {
+      return false
+    }
+  }
+
+  /** @param archived offset before which the archive has the lines, too; 0 without an archive */
+  *#newestFirst(archived = 0): Generator<Line> {
+    yield* this.#reading(linesBackward(this.path, archived))
+    if (archived > 0) yield* this.#reading(linesBackward(this.archive))
+  }
+
+  #linesWith(...texts: string[]): Generator<Line> {
+    return this.#reading(linesWith(this.path, texts))
+  }
 
   *#reading(lines: Iterable<Line>): Generator<Line> {
     try {
@@ -244,32 +226,29 @@ export class Ledger {
   }
 }
 
-/** All changes to all services, newest first. @throws as `Ledger.entries` */
+/** A change to one of all services, with what is known of its outcome now. */
+export interface ServiceEntry extends Omit<LedgerEntry, 'outcome'> {
+  service: string
+  outcome: ShownOutcome
+}
+
+/** All changes to all services, newest first. @throws as `Ledger` */
 export function* allEntries(
   directories: Directories,
   onUnreadable: () => void,
   since?: string,
-): Generator<PlacedEntry> {
-  yield* merged(Ledger.all(directories).map((ledger) => ledger.entries(onUnreadable, since)))
-}
-
-function* merged(open: readonly Generator<PlacedEntry>[]): Generator<PlacedEntry> {
-  const heads = open.map((entries) => entries.next().value)
+): Generator<ServiceEntry> {
+  const open = Ledger.all(directories).map((ledger) => {
+    const { service = '' } = ledger.header ?? {}
+    const entries = ledger.entries(onUnreadable, since)
+    return { ledger, service, entries, head: entries.next().value }
+  })
   for (;;) {
-    const newest = heads.reduce<number>((best, head, index) => {
-      const other = heads[best]
-      return head && (!other || head.at > other.at) ? index : best
-    }, 0)
-    const head = heads[newest]
-    if (!head) return
-    yield head
-    heads[newest] = open[newest]?.next().value
+    const [newest] = open.toSorted((one, other) => ((one.head?.at ?? '') > (other.head?.at ?? '') ? -1 : 1))
+    if (!newest?.head) return
+    yield { ...newest.head, service: newest.service, outcome: newest.ledger.outcomeOf(newest.head) }
+    newest.head = newest.entries.next().value
   }
-}
-
-/** A base URL in one notation: without a slash at its end, except after the host. */
-function normalizedService(baseUrl: string): string {
-  return new URL(withoutTrailing(baseUrl, '/')).href
 }
 
 /** A field as it is written. */

@@ -1,54 +1,27 @@
-import type { EndpointName } from '../contract/endpoints.ts'
 import { type Outcome, outcomes, type RequestOutcome } from '../contract/failure.ts'
-import { hashOfField, managedFields } from '../contract/managed-fields.ts'
+import type { Intent, Subject } from '../contract/intent.ts'
 import { isRecord, parseJson, tryParse } from '../contract/notation/exact-json.ts'
-import { leavesOf, valueAt } from '../contract/notation/tree.ts'
-import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
-/** The first line of a run. */
-export interface CommandRecord {
-  /** Distinguishes this run from all others. */
-  run: string
-  v: 1
-  /** ISO 8601 UTC. */
+/** The first line of a ledger. */
+interface LedgerHeader {
+  /** Version of the format. */
+  ledger: 1
+  /** Base URL; `local` for the embedded service. */
+  service: string
+  /** Size in bytes of the lines after it that the archive has, too (default: 0). */
+  archived?: number
+}
+
+/** Flushed to disk before a change is sent. */
+export interface IntentRecord extends Intent {
+  /** Unique on this machine: the ID of the run, and a number. */
+  id: string
+  /** ISO 8601 UTC: when it was sent. */
   at: string
   /** As typed: `users update`. */
   command: string
-  /** Null if no profile was selected. */
-  profile: string | null
-  /** Base URL of the service; `local` for the embedded service. */
-  service: string
-  pid: number
-}
-
-/** What a change is about. These fields come first in both of its lines, so that one search finds both. */
-interface Subject {
-  /** Of a new user, in lower case. */
-  email?: string | undefined
-  /** ID of the user that the path names or, in an outcome, that was created. */
-  user?: string | undefined
-  about?: 'settings' | 'api' | undefined
-}
-
-/** Flushed to disk before a change is sent. It contains no secret, and of users no values except the email address. */
-export interface IntentRecord extends Subject {
-  /** The ID of the run, and a number. */
-  id: string
-  at: string
-  /** The email as it is sent, if it has capital letters. */
-  email_as?: string | undefined
-  method: string
-  path: string
-  /** Dotted paths of the fields in the body. */
-  fields: string[]
-  /** Of a create: IDs of users with the email who no longer exist. */
-  replaces?: readonly string[] | undefined
-  /** Hashes of the managed fields of a user. */
-  sent?: Record<string, string> | undefined
-  /** The body of a change of the settings or the API configuration. */
-  values?: unknown
-  /** Of a change of settings: the values that the fields had, by their paths. Absent if they were not read. */
-  before?: Record<string, unknown> | undefined
+  /** Absent if no profile was selected. */
+  profile?: string | undefined
 }
 
 /** Written when the outcome of a change is known. The last one of a change applies. */
@@ -62,10 +35,9 @@ export interface OutcomeRecord extends Subject {
   error?: string | undefined
 }
 
-/** The last line of a run, with the changes that have no outcome. */
+/** The last line of a run. */
 interface EndRecord {
   end: string
-  open: string[]
 }
 
 /** What a run notes beside its changes. */
@@ -88,13 +60,10 @@ export interface StateNote {
 
 /** A saved plan that is applied, and then cannot be applied again. */
 export interface PlanNote {
-  /** Its ID; with a dot and the name of a part, if only that is applied. */
+  /** Its ID. */
   plan: string
-}
-
-/** What names a plan, or one part of it. */
-export function planKey(id: string, part: string | undefined): string {
-  return part === undefined ? id : `${id}.${part}`
+  /** The part of it that is applied, if it is only one. */
+  part?: string | undefined
 }
 
 export interface ImportNote {
@@ -109,7 +78,7 @@ export interface ImportNote {
   restarted: boolean
   /** `finished`: every row has a known outcome. `closed`: the user has given it up. Absent before the first row is sent. */
   ended?: 'finished' | 'interrupted' | 'closed'
-  /** IDs of the unfinished runs that the run has continued. */
+  /** IDs of the unfinished runs that the run has continued, or closed. */
   runs?: readonly string[]
 }
 
@@ -134,55 +103,7 @@ export interface RowNote {
   error?: string | undefined
 }
 
-/** The first line of a ledger that was rewritten: its size after it, in bytes. */
-interface RewriteRecord {
-  rewritten: number
-}
-
-const userEndpoints: readonly unknown[] = ['createUser', 'updateUser', 'assignPermissions']
-
-/** A request that changes something, before it is sent. */
-export interface Change {
-  method: string
-  /** Relative to the base URL of the service; may have a query. */
-  path: string
-  query?: Record<string, string> | undefined
-  /** A JSON value, or its text. */
-  body?: unknown
-  /** Undefined if the interface does not document the request. */
-  endpoint: EndpointName | undefined
-  /** ID of the user that the path names. */
-  user: string | undefined
-  /** The settings as they were read before. */
-  before?: object | undefined
-  replaces?: readonly string[] | undefined
-}
-
-type LedgerRecord = CommandRecord | IntentRecord | OutcomeRecord | EndRecord | WrittenNote | RewriteRecord
-
-export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
-  const { method, endpoint, user, before, replaces } = change
-  const body = readBody(change.body)
-  // JSON has no undefined values.
-  const fields = leavesOf(body).flatMap(([path, value]) => (value === undefined ? [] : [path]))
-  const email = endpoint === 'createUser' && isRecord(body) ? body['email'] : undefined
-  const about =
-    endpoint === 'updateSettings' ? 'settings' : endpoint === 'setApiConfiguration' ? 'api' : undefined
-  const key = typeof email === 'string' ? email.toLowerCase() : undefined
-  return {
-    email: key,
-    user,
-    about,
-    email_as: typeof email === 'string' && email !== key ? email : undefined,
-    method,
-    path: showPath(change),
-    fields,
-    replaces: endpoint === 'createUser' ? replaces : undefined,
-    sent: userEndpoints.includes(endpoint) && isRecord(body) ? hashesOf(body) : undefined,
-    values: about && hideSecrets(body),
-    before: about === 'settings' && before ? valuesBefore(before, fields) : undefined,
-  }
-}
+type LedgerRecord = LedgerHeader | IntentRecord | OutcomeRecord | EndRecord | WrittenNote
 
 export function outcomeOf(
   id: string,
@@ -194,6 +115,11 @@ export function outcomeOf(
     ...{ email, user: created ?? user, about },
     ...{ of: id, did: outcome, status, request_id: requestId?.slice(0, 200), error },
   }
+}
+
+/** The ID of the run of a change. It ends with its process ID. */
+export function runOf({ id }: Pick<IntentRecord, 'id'>): string {
+  return id.slice(0, id.lastIndexOf('-'))
 }
 
 export function lineOf(record: LedgerRecord): string {
@@ -209,36 +135,12 @@ export function readRecord(text: string): LedgerRecord | undefined {
   if (!isRecord(value)) return undefined
   const has = (type: string, ...names: string[]) => names.every((name) => typeof value[name] === type)
   const isIntent =
-    has('string', 'id', 'at', 'method', 'path') &&
+    has('string', 'id', 'at', 'command', 'method', 'path') &&
     Array.isArray(value['fields']) &&
     !Number.isNaN(Date.parse(String(value['at'])))
   const isOutcome = has('string', 'of') && outcomes.includes(value['did'] as Outcome)
-  const isRun = has('string', 'run', 'at', 'command', 'service') && value['v'] === 1
-  const isOther = has('string', 'by') || has('string', 'end') || has('number', 'rewritten')
-  return isIntent || isOutcome || isRun || isOther ? (value as unknown as IntentRecord) : undefined
-}
-
-function hashesOf(body: Record<string, unknown>): Record<string, string> {
-  const { metadata, settings, ...rest } = body
-  const fields = managedFields({
-    ...rest,
-    metadata: isRecord(metadata) ? metadata : {},
-    settings: isRecord(settings) ? settings : {},
-  })
-  return Object.fromEntries([...fields].map(([path, value]) => [path, hashOfField(path, value)]))
-}
-
-function valuesBefore(before: object, fields: readonly string[]): Record<string, unknown> {
-  const values = fields.map((path) => [path, hideSecrets(valueAt(before, path), path)])
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined))
-}
-
-function readBody(body: unknown): unknown {
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
-  return tryParse(typeof body === 'string' ? body : new TextDecoder().decode(body), parseJson)
-}
-
-function showPath({ path, query }: Change): string {
-  const whole = query === undefined ? path : `${path}?${new URLSearchParams(query)}`
-  return whole.includes('?') ? hideSecretParameters(whole) : whole
+  const isHeader = has('string', 'service') && value['ledger'] === 1
+  return isIntent || isOutcome || isHeader || has('string', 'by') || has('string', 'end')
+    ? (value as unknown as IntentRecord)
+    : undefined
 }

@@ -1,14 +1,13 @@
 import { existsSync, linkSync, rmSync, statSync } from 'node:fs'
-import { endpoints } from '../contract/endpoints.ts'
+import { endpoints, isRequestTo } from '../contract/endpoints.ts'
 import { Failure, type Outcome } from '../contract/failure.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
-import { importsIn } from './imports.ts'
-import { isRequestTo, type PlacedEntry, runOf } from './knowledge.ts'
+import { UseLock } from '../system/files/use-lock.ts'
+import type { LedgerEntry } from './changes.ts'
 import { Ledger } from './ledger.ts'
-import { lineOf, readRecord, type StateNote } from './record.ts'
-import { lockLedger } from './use-lock.ts'
+import { type ImportNote, lineOf, readRecord, runOf, type StateNote } from './record.ts'
 
 /**
  * Erases changes from a ledger, so that its files no longer contain them.
@@ -17,8 +16,8 @@ import { lockLedger } from './use-lock.ts'
  */
 export function eraseChanges(
   { path, archive }: Ledger,
-  find: (ledger: Ledger) => readonly PlacedEntry[],
-): readonly PlacedEntry[] {
+  find: (ledger: Ledger) => readonly LedgerEntry[],
+): readonly LedgerEntry[] {
   if (!existsSync(path)) return []
   return withRewriteLock(path, (isFree) => {
     if (!isFree) {
@@ -26,11 +25,12 @@ export function eraseChanges(
         hint: 'Nothing was erased. Run the command again when the other process has ended.',
       })
     }
-    const erased = new Map<string, PlacedEntry>()
+    const erased = new Map<string, LedgerEntry>()
     for (const file of [archive, path]) {
-      const found = find(new Ledger(file))
+      const ledger = new Ledger(file)
+      const found = find(ledger)
       for (const entry of found) erased.set(entry.id, entry)
-      if (found.length > 0) rewrite(file, (id) => id === undefined || !erased.has(id))
+      if (found.length > 0) rewrite(ledger, (id) => !erased.has(id), ledger.header?.archived)
     }
     return [...erased.values()]
   })
@@ -43,21 +43,16 @@ export function eraseChanges(
  * @param limit size in bytes from which a ledger is rewritten
  * @throws Failure `storage`
  */
-export function compactLedger({ path, archive }: Ledger, limit = 32 * 1024 * 1024): void {
-  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (sizeOf(path) < limit || sizeOf(path) < 2 * sizeAfterRewrite(path)) return
+export function compactLedger(ledger: Ledger, limit = 32 * 1024 * 1024): void {
+  const { path, archive } = ledger
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size < limit || size < 2 * (ledger.header?.archived ?? 0)) return
   withRewriteLock(path, (isFree) => {
     if (!isFree) return
-    const dropped = droppedFrom(new Ledger(path))
-    const keptRuns = new Set<string>()
-    for (const { text } of linesWith(path, ['"id":"'])) {
-      const id = idIn(text)
-      if (id !== undefined && !dropped.has(id)) keptRuns.add(runOf(id))
-    }
-    const runs = new Set(Array.from(dropped, runOf).filter((run) => !keptRuns.has(run)))
+    const dropped = droppedFrom(ledger)
     rmSync(archive, { force: true })
     linkSync(path, archive)
-    rewrite(path, (id = '', run = '') => !dropped.has(id) && !runs.has(run))
+    rewrite(ledger, (id) => !dropped.has(id))
   })
 }
 
@@ -68,8 +63,11 @@ function droppedFrom(ledger: Ledger): Set<string> {
     const record = readRecord(text)
     if (record && 'of' in record) outcomes.set(record.of, record.did)
   }
-  const open = importsIn(ledger).filter(({ isClosed }) => !isClosed)
-  const openRuns = new Set(open.flatMap((one) => one.openRuns))
+  const openRuns = new Set<string>()
+  for (const { by, runs = [], ended } of ledger.notesWith<ImportNote>('import')) {
+    if (!ended) openRuns.add(by)
+    else if (ended !== 'interrupted') for (const run of [by, ...runs]) openRuns.delete(run)
+  }
   // From the last change of a generation of a state file, others are newer.
   const lasts = new Set(ledger.notesWith<StateNote>('state').map(({ after }) => after))
   const dropped = new Set<string>()
@@ -82,7 +80,7 @@ function droppedFrom(ledger: Ledger): Set<string> {
     const outcome = outcomes.get(id)
     const isRefused = outcome === 'refused'
     const isCreation = isRequestTo(endpoints.createUser, record) && !isRefused
-    const isPartOf = openRuns.has(runOf(id)) || lasts.has(id) || method === 'GET'
+    const isPartOf = openRuns.has(runOf(record)) || lasts.has(id) || method === 'GET'
     const isCertain = outcome === 'done' || isRefused
     const isNeeded = !isCertain || isCreation || isPartOf || values !== undefined
     if (!isNeeded) dropped.add(id)
@@ -92,38 +90,35 @@ function droppedFrom(ledger: Ledger): Set<string> {
   return dropped
 }
 
-/** The ID of a change in one of its lines. */
-function idIn(text: string): string | undefined {
-  return /"(?:id|of)":"([^"]*)"/.exec(text)?.[1]
-}
-
-function sizeAfterRewrite(path: string): number {
-  const [line] = linesWith(path, ['{"rewritten":'])
-  const record = line && readRecord(line.text)
-  return record && 'rewritten' in record ? record.rewritten : 0
-}
-
-/** @param keep is given the ID of the change, or of the run of its first line */
-function rewrite(path: string, keep: (id: string | undefined, run: string | undefined) => boolean): void {
+/**
+ * @param isKept is given the ID of a change
+ * @param archived offset after the lines that the archive has, too (default: it has all)
+ */
+function rewrite(
+  { path, header }: Ledger,
+  isKept: (id: string) => boolean,
+  archived = Number.POSITIVE_INFINITY,
+): void {
   const kept: string[] = []
-  for (const { text } of linesWith(path, ['"'])) {
-    const run = /^\{"run":"([^"]*)"/.exec(text)?.[1]
-    const id = run === undefined ? idIn(text) : undefined
-    if (keep(id, run)) kept.push(`${text}\n`)
+  let size = 0
+  for (const { text, at } of linesWith(path, ['"'])) {
+    const [, id = ''] = /"(?:id|of)":"([^"]*)"/.exec(text) ?? []
+    if (text.startsWith('{"ledger":') || (id !== '' && !isKept(id))) continue
+    kept.push(`${text}\n`)
+    if (at < archived) size += Buffer.byteLength(text) + 1
   }
-  const content = kept.join('')
-  const first = lineOf({ rewritten: Buffer.byteLength(content) })
-  replaceFile(path, `${first}\n${content}`, { flush: true })
+  const first = header && lineOf({ ledger: 1, service: header.service, archived: size })
+  replaceFile(path, [first, '\n', ...kept].join(''), { flush: true })
 }
 
 function withRewriteLock<T>(path: string, work: (isFree: boolean) => T): T {
-  let release: (() => void) | undefined
+  let lock: UseLock | undefined
   try {
-    release = lockLedger(`${path}.lock`, 'rewrite')
-    return work(release !== undefined)
+    lock = new UseLock(path)
+    return work(lock.hold('rewrite'))
   } catch (cause) {
     throw systemFailure(`Cannot rewrite the ledger ${path}`, cause)
   } finally {
-    release?.()
+    lock?.close()
   }
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import type { PlanNote } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
 import {
@@ -12,7 +13,7 @@ import {
 } from '../system/files/saved-plan.ts'
 import type { SealKey } from '../system/files/sealed-plan.ts'
 import { allowUnknownKeys, type SettingsSource } from './file/read-settings-files.ts'
-import { type Part, type Plan, partOfPlan, parts, undocumentedIn } from './plan.ts'
+import { type Part, type Plan, partOfPlan, undocumentedIn } from './plan.ts'
 
 export interface PlanFile extends PlanHeader {
   serial?: string
@@ -54,10 +55,9 @@ export function refusalOf(
   const toolVersion = refresh ? saved.tool : use.toolVersion
   const misfit = misfitOf(name, saved, { service, toolVersion, now: clock.now() }, settingsPlan)
   if (misfit || refresh) return misfit
-  const ledger = Ledger.of(directories, service)
-  const isWhole = ledger.hasApplied(saved.id)
-  const applied = only === undefined ? parts : [only]
-  if (!isWhole && !applied.some((part) => ledger.hasApplied(saved.id, part))) return undefined
+  const applied = appliedParts({ directories, service }, saved.id)
+  const isWhole = applied.includes(undefined)
+  if (!isWhole && !applied.some((part) => only === undefined || part === only)) return undefined
   const inPart = isWhole || only !== undefined ? '' : ' in part'
   const advice = [settingsPlan.newPlan]
   return new Failure('conflict', `The plan ${name} was already sent${inPart}`, { advice })
@@ -84,7 +84,13 @@ export function readPlanToApply(
     throw new Failure('refused', words, { hint: allowUnknownKeys })
   }
   // The part that this machine has applied has moved the serial.
-  const ledger = Ledger.of(run.directories, run.service)
-  const isBegun = parts.some((part) => ledger.hasApplied(saved.id, part))
+  const isBegun = appliedParts(run, saved.id).some((part) => part !== undefined)
   return { id: saved.id, plan: isBegun ? { ...plan, serial: undefined } : plan, ignored }
+}
+
+/** The parts of a plan that were applied on their own; undefined for all of it. */
+function appliedParts({ directories, service }: Pick<Run, 'directories' | 'service'>, id: string) {
+  return Ledger.of(directories, service)
+    .notesWith<PlanNote>('plan', id)
+    .map(({ part }) => part)
 }

@@ -188,8 +188,7 @@ export function compareSent(
   return { changes, left: left.map((path) => `api.${path}`) }
 }
 
-export const parts = ['settings', 'api'] as const
-export type Part = (typeof parts)[number]
+export type Part = 'settings' | 'api'
 
 /** The keys of the other part. @throws Failure `refused` if the file has no key of the chosen one */
 function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {

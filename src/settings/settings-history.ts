@@ -4,7 +4,7 @@ import { isRecord } from '../contract/notation/exact-json.ts'
 import { nest } from '../contract/notation/tree.ts'
 import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import { redacted } from '../contract/secret-fields.ts'
-import type { PlacedEntry } from '../ledger/knowledge.ts'
+import type { LedgerEntry } from '../ledger/changes.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import { type SentSettings, valuesOf } from './plan.ts'
@@ -53,8 +53,8 @@ export function readSentKeys({ directories, service }: LedgerOwner): SentKey[] {
 }
 
 /** The last request that may have changed the API configuration. @throws as `Ledger` */
-export function lastApiChange({ directories, service }: LedgerOwner): PlacedEntry | undefined {
-  const isEffective = ({ outcome }: PlacedEntry) => outcome !== 'refused'
+export function lastApiChange({ directories, service }: LedgerOwner): LedgerEntry | undefined {
+  const isEffective = ({ outcome }: LedgerEntry) => outcome !== 'refused'
   return Ledger.of(directories, service).changesOf('api').findLast(isEffective)
 }
 

@@ -1,13 +1,13 @@
-import { endpoints } from '../contract/endpoints.ts'
+import { endpoints, isRequestTo } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
-import { importsIn } from '../ledger/imports.ts'
-import { emailsIn, isRequestTo, runOf, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { outcomesIn } from '../ledger/live-runs.ts'
+import { runOf, type StateNote } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import type { ComparedEntry } from './compare-user.ts'
+import { importsIn } from './imports.ts'
+import { emailsIn, sentTo, type UserKnowledge, usersIn } from './sent-users.ts'
 import { keyOf, type StateEntry } from './state/state-entry.ts'
 import { type StateOptions, UsersState } from './state/users-state.ts'
 
@@ -47,7 +47,6 @@ export class KnownUsers {
   })
   /** The imports of files. */
   readonly imports = once(() => importsIn(this.#ledger))
-  readonly #outcomeOf = once(() => outcomesIn(this.#ledger))
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
   /** Of the state file when it was opened. */
@@ -110,12 +109,12 @@ export class KnownUsers {
 
   /** The users that these runs have created. */
   createdIn(runs: ReadonlySet<string>): Map<string, UserKnowledge> {
-    return usersIn(this.#changes(), ({ id }) => runs.has(runOf(id)))
+    return usersIn(this.#changes(), (entry) => runs.has(runOf(entry)))
   }
 
   /** Whether all users that these runs have changed are among those with these IDs and emails in lower case. */
   changedOnly(runs: readonly string[], users: ReadonlySet<string>): boolean {
-    const changes = this.#changes().filter(({ id }) => runs.includes(runOf(id)))
+    const changes = this.#changes().filter((entry) => runs.includes(runOf(entry)))
     return changes.every(({ email, user_id: id }) =>
       [email?.toLowerCase(), id ?? undefined, this.emails().get(id ?? '')].some((word = '') =>
         users.has(word),
@@ -131,7 +130,7 @@ export class KnownUsers {
   /** Whether another command waits for the response to the creation of a user. */
   isInProgress(email: string): boolean {
     const { open = [] } = this.creationOf(email) ?? {}
-    return open.some((one) => this.#outcomeOf()({ ...one, error: null }) === 'in_progress')
+    return open.some((one) => this.#ledger.outcomeOf({ ...one, error: null }) === 'in_progress')
   }
 
   #comparedEntry(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {
@@ -155,8 +154,9 @@ export class KnownUsers {
     if (!sent) return hashes
     const { isSeen, start, by } = this.generation()
     const known = { ...hashes }
-    for (const [path, { hash, outcome, position, id: change }] of sent) {
-      if (position < start || runOf(change) === by) continue
+    for (const [path, field] of sent) {
+      const { hash, outcome, position } = field
+      if (position < start || runOf(field) === by) continue
       if (outcome === 'done' && (isSeen || known[path] === hash)) known[path] = hash
       else delete known[path]
     }
@@ -166,10 +166,13 @@ export class KnownUsers {
   /** The last note of this machine about the generation of the state file, or else about an earlier one. */
   #findGeneration() {
     const { path = '', digest } = this.#state ?? {}
-    const notes = this.#ledger.generations(path)
+    const notes = this.#ledger.notesWith<StateNote>('state', path)
     const own = notes.findLast(({ generation }) => generation === digest)
-    const none = { start: 0, after: '', by: '', isRead: false }
-    const { start, after, by, isRead = false } = own ?? notes.at(-1) ?? none
+    const none = { position: 0, after: '', by: '', isRead: false }
+    const { after, by, isRead = false, ...note } = own ?? notes.at(-1) ?? none
+    const last = this.#ledger.changes(`"id":"${after}"`).find(({ id }) => id === after)
+    // A change that was erased was before the note.
+    const start = after === '' ? 0 : last ? last.position + 1 : note.position
     return { isSeen: own !== undefined && !isRead, start, after, by: isRead ? '' : by }
   }
 }

@@ -1,12 +1,12 @@
 import { hashOfField, managedFields } from '../contract/managed-fields.ts'
-import type { ImportKnowledge } from '../ledger/imports.ts'
-import { runOf, type SentField } from '../ledger/knowledge.ts'
-import type { ImportNote } from '../ledger/record.ts'
+import { type ImportNote, runOf } from '../ledger/record.ts'
 import { type ComparedEntry, severalUsers } from './compare-user.ts'
+import type { ImportKnowledge } from './imports.ts'
 import type { KnownUsers } from './known-users.ts'
 import type { ValidRow } from './rows/check-input.ts'
 import { bodyOf, type ImportedUser, type Step, stepsOf } from './rows/imported-user.ts'
 import { isUnresolved, noId, type RowState } from './rows/row-state.ts'
+import type { SentField } from './sent-users.ts'
 
 /** What earlier runs have sent, as far as it counts for an import. */
 export interface EarlierRuns {
@@ -97,8 +97,8 @@ function updatedState(
 ): RowState | undefined {
   const steps = stepsOf(row)
   const hashOf = (path: string) => {
-    const { id = '', hash, outcome } = sent?.get(path) ?? {}
-    return outcome === 'done' && open.has(runOf(id)) ? hash : undefined
+    const field = sent?.get(path)
+    return field?.outcome === 'done' && open.has(runOf(field)) ? field.hash : undefined
   }
   // A step without fields leaves no trace.
   const isDone = (step: Step) => managedFields(bodyOf[step](row)).size > 0 && isLastSent(row, step, hashOf)

@@ -1,12 +1,11 @@
 import { Failure } from '../contract/failure.ts'
-import { sentTo } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { outcomesIn } from '../ledger/live-runs.ts'
 import type { Run } from '../run/run.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { noEntry } from './change-state.ts'
 import { type ComparedEntry, severalUsers } from './compare-user.ts'
 import { comparedEntry, KnownUsers } from './known-users.ts'
+import { sentTo, userWith } from './sent-users.ts'
 import type { UsersState } from './state/users-state.ts'
 
 /** Before an ID that would otherwise be read as an email. */
@@ -57,7 +56,7 @@ export class UserIds {
   }
 
   #find(email: string, isOnly: boolean): ComparedEntry | undefined {
-    return isOnly && !this.#state ? comparedEntry(this.#ledger.user(email)) : this.#known.find(email)
+    return isOnly && !this.#state ? comparedEntry(userWith(this.#ledger, email)) : this.#known.find(email)
   }
 
   #unknown(word: string, found: ComparedEntry | undefined, suggests: boolean, orId = ''): Failure {
@@ -89,11 +88,10 @@ export class UserIds {
     const [id = ''] = ids
     const ledger = this.#ledger
     const sent = sentTo(ids.length === 1 ? ledger.changesOfUser(id) : ledger.userChanges())
-    const outcomeOf = outcomesIn(ledger)
     const found = new Map<string, string>()
     for (const id of ids)
       for (const [path, field] of sent.get(id) ?? []) {
-        const words = openOutcomes[outcomeOf(field)]
+        const words = openOutcomes[ledger.outcomeOf(field)]
         if (words === undefined) continue
         const about = `${path} of the user ${visibleJson(id)}`
         found.set(field.id, `The last change of ${about} (${field.command}, ${field.at}) ${words}`)

@@ -1,6 +1,7 @@
 import type { Input } from '../bulk/input/input.ts'
 import { Failure } from '../contract/failure.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import type { PlanNote } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import {
   composePlan,
@@ -76,7 +77,7 @@ export function assertUnapplied(
   { id, serial }: UsersPlanHeader,
   state: UsersState,
 ): void {
-  if (Ledger.of(directories, service).hasApplied(id)) {
+  if (Ledger.of(directories, service).notesWith<PlanNote>('plan', id).length > 0) {
     throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [usersPlan.newPlan] })
   }
   if (state.serial === serial) return

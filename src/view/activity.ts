@@ -29,16 +29,28 @@ export const knownUsersView = listView('email id:whole created_at:time source ou
 })
 
 interface SentChange {
+  profile?: string | undefined
   method: string
   path: string
   email: string | null
   user_id: string | null
   fields: readonly string[]
   values?: unknown
+  /** Not shown, as the others below. */
+  sent?: unknown
+  replaces?: unknown
+  settledBy?: unknown
+  position?: unknown
+}
+
+/** A change as the view shows it. */
+export function shownChange<C extends SentChange>(entry: C) {
+  const { sent: _, replaces: __, settledBy: ___, position: ____, profile = null, ...shown } = entry
+  return { ...shown, profile, change: describeSent(entry) }
 }
 
 /** A change in one line: what it is about, and the values or the names of its fields. */
-export function describeSent({ method, path, email, user_id: user, fields, values }: SentChange): string {
+function describeSent({ method, path, email, user_id: user, fields, values }: SentChange): string {
   if (values !== undefined) {
     return leavesOf(values)
       .map(([leaf, value]) => `${leaf}: ${textOf(value)}`)

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { lockLedger } from '../../src/ledger/use-lock.ts'
+import { UseLock } from '../../src/system/files/use-lock.ts'
 import { hurriedClock } from '../client/capture.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -232,11 +232,12 @@ describe('activity forget', () => {
 
   it('is refused while a run sends changes to the service', async () => {
     const url = await begin()
-    const release = lockLedger(`${ledgersOf(sandbox)[0]}.lock`, 'run')
+    const lock = new UseLock(ledgersOf(sandbox)[0] ?? '')
+    lock.hold('run')
     const text = recordOf(sandbox)
     expectFailure(await forget(url, 'u1', '--yes'), 7, 'is sending changes', 'Nothing was erased')
     expect(recordOf(sandbox)).to.equal(text)
-    release?.()
+    lock.close()
     expect(await forget(url, 'u1', '--yes')).to.include({ exitCode: 0 })
   })
 })

@@ -19,7 +19,7 @@ describe('two runs that create the same users', () => {
   const runs = perTest(
     () =>
       Array.from({ length: 2 }, () => {
-        const about = { command: 'users import', profile: null, service: 'https://chat.example/' }
+        const about = { command: 'users import', service: 'https://chat.example/' }
         return new LedgerRun(ledger(), about, systemClock)
       }) as [LedgerRun, LedgerRun],
     ([one, other]) => {

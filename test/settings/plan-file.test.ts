@@ -113,7 +113,7 @@ describe('a plan file', () => {
     const text = composePlanFile(plan, '1.2.3', systemClock)
     const { id } = read(text)
     const ledger = Ledger.of(directories, service)
-    const run = new LedgerRun(ledger, { command: 'settings apply', profile: null, service }, systemClock)
+    const run = new LedgerRun(ledger, { command: 'settings apply', service }, systemClock)
     await run.note({ plan: id })
     run.close()
     const failure = thrownFailure(() => read(text))

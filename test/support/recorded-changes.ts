@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LedgerEntry } from '../../src/ledger/knowledge.ts'
 import { allEntries } from '../../src/ledger/ledger.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -10,12 +9,13 @@ export function stateOf({ env }: Sandbox): string {
 }
 
 /** The changes in the ledgers of a sandbox, oldest first. Fails if a line cannot be read. */
-export function recordedIn({ env }: Sandbox): LedgerEntry[] {
+export function recordedIn({ env }: Sandbox) {
   const fail = (): never => {
     throw new Error('a line of the ledger cannot be read')
   }
-  const entries = [...allEntries(new Directories(env), fail)].reverse()
-  return entries.map(({ sent: _, position: __, ...entry }) => entry)
+  return [...allEntries(new Directories(env), fail)]
+    .reverse()
+    .map(({ sent: _, position: __, profile = null, ...entry }) => ({ ...entry, profile }))
 }
 
 export function ledgersOf(sandbox: Sandbox): string[] {

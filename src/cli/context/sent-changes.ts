@@ -1,4 +1,5 @@
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import { serviceUrl } from '../../contract/base-url.ts'
 import { type FailedRequest, Failure, type Outcome, type RequestOutcome } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
@@ -118,7 +119,7 @@ export class SentChanges {
   }
 
   #ledgerOf(service: string): Promise<LedgerRun> {
-    const key = service === 'local' ? service : new URL(withoutTrailing(service, '/')).href
+    const key = service === 'local' ? service : serviceUrl(service)
     const opening = this.#ledgers.get(key) ?? this.#options.open(service)
     this.#ledgers.set(key, opening)
     return opening

@@ -189,7 +189,7 @@ export class ServiceConnection {
       import('../../ledger/ledger-run.ts'),
     ])
     const { directories, host, options } = base
-    const profile = service === 'local' ? localProfile : (options.profile.value ?? null)
+    const profile = service === 'local' ? localProfile : options.profile.value
     const run = { profile, service, command: invocation.command }
     return new LedgerRun(Ledger.of(directories, service), run, host.clock)
   }

@@ -1,7 +1,7 @@
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { LocalCommand } from '../../cli/local-command.ts'
-import { activityView, describeSent } from '../../view/activity.ts'
+import { activityView, shownChange } from '../../view/activity.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
 export default class ActivityForget extends LocalCommand {
@@ -24,14 +24,12 @@ export default class ActivityForget extends LocalCommand {
       import('../../ledger/rewrite-ledger.ts'),
     ])
     const ledger = Ledger.of(directories, context.service)
+    const { service = '' } = ledger.header ?? {}
     const found = ledger.changesOfUser(args.user)
     const changes = countOf(found.length, 'change')
     if (!dryRun && !flags.yes) await prompter.confirm(`Erase ${changes} from the ledger?`)
     const erased = dryRun ? found : eraseChanges(ledger, (each) => each.changesOfUser(args.user))
-    const rows = erased.map(({ sent: _, position: __, replaces: ___, ...entry }) => ({
-      ...entry,
-      change: describeSent(entry),
-    }))
+    const rows = erased.map((entry) => shownChange({ ...entry, service }))
     await output.show(activityView, rows)
     output.notice(
       dryRun

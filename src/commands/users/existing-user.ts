@@ -20,19 +20,18 @@ const another = 'To create another user with this email, use --allow-duplicates.
  */
 export async function demandNoUser(context: Context, given: GivenUser): Promise<void> {
   const { email } = given
-  const [{ Ledger }, { outcomesIn }] = await Promise.all([
+  const [{ Ledger }, { userWith }] = await Promise.all([
     import('../../ledger/ledger.ts'),
-    import('../../ledger/live-runs.ts'),
+    import('../../users/sent-users.ts'),
   ])
   const ledger = Ledger.of(context.directories, context.service)
   const known = unlessUnreadable(() => {
     context.refuseClaimed(ledger.end)
-    return ledger.user(email)
+    return userWith(ledger, email)
   })
   if (known === undefined || known.creation === undefined) return
   if (known.creation !== 'done') {
-    const outcomes = ledger.changesOfUser(email).map(outcomesIn(ledger))
-    if (outcomes.includes('in_progress'))
+    if (known.open.some((one) => ledger.outcomeOf({ ...one, error: null }) === 'in_progress'))
       throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
         code: 'claimed',
         hint: `When it has ended, run this command again. ${another}`,

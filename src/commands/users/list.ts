@@ -2,7 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ShownOutcome } from '../../ledger/live-runs.ts'
+import type { ShownOutcome } from '../../ledger/ledger.ts'
 import { knownUsersView } from '../../view/activity.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
@@ -67,16 +67,15 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
  * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
  */
 async function* createdUsers(context: Context): AsyncGenerator<KnownUser> {
-  const [{ Ledger }, { outcomesIn }] = await Promise.all([
+  const [{ Ledger }, { creationsIn }] = await Promise.all([
     import('../../ledger/ledger.ts'),
-    import('../../ledger/live-runs.ts'),
+    import('../../users/sent-users.ts'),
   ])
   const ledger = Ledger.of(context.directories, context.service)
-  const outcomeOf = outcomesIn(ledger)
   const [done, unsure, ids] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  for (const entry of ledger.creations().reverse()) {
+  for (const entry of creationsIn(ledger).reverse()) {
     const { at, email, user_id: id } = entry
-    const found = outcomeOf(entry)
+    const found = ledger.outcomeOf(entry)
     if (found === 'refused' || (email === null && id === null)) continue
     const outcome = found === 'contradicted' ? 'done' : found
     const key = email?.toLowerCase() ?? id

@@ -4,7 +4,6 @@ import { quoteForeign } from '../../contract/notation/text.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
-import { planKey } from '../../ledger/record.ts'
 import type { Run } from '../../run/run.ts'
 import { contradictionOf, shownValue } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -93,7 +92,7 @@ export async function confirmAndApply(
     try {
       await applyPlan(run, plan, settings)
     } finally {
-      if (saved && run.hasSentChange) await run.note({ plan: planKey(saved.id, saved.only) })
+      if (saved && run.hasSentChange) await run.note({ plan: saved.id, part: saved.only })
     }
     return undefined
   })

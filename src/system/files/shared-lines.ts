@@ -34,16 +34,16 @@ export function* linesWith(path: string, texts: readonly string[], start = 0): G
   }
 }
 
-/** All complete lines from the last to the first. */
-export function* linesBackward(path: string): Generator<Line> {
+/** The complete lines from the last one to that at an offset. */
+export function* linesBackward(path: string, first = 0): Generator<Line> {
   const file = openIfAny(path)
   if (file === undefined) return
   try {
     /** The beginning of the lines that were read, up to the first newline. */
     let rest = Buffer.alloc(0)
     let isIncomplete = true
-    for (let end = fstatSync(file).size; end > 0; ) {
-      const start = Math.max(0, end - chunkSize)
+    for (let end = fstatSync(file).size; end > first; ) {
+      const start = Math.max(first, end - chunkSize)
       const chunk = Buffer.allocUnsafe(end - start)
       const read = readSync(file, chunk, 0, chunk.length, start)
       let bytes = Buffer.concat([chunk.subarray(0, read), rest])
@@ -53,7 +53,7 @@ export function* linesBackward(path: string): Generator<Line> {
       rest = Buffer.alloc(0)
       for (let to = bytes.length - 1; to >= 0; ) {
         const before = to === 0 ? -1 : bytes.lastIndexOf(newline, to - 1)
-        if (before === -1 && start > 0) {
+        if (before === -1 && start > first) {
           rest = bytes.subarray(0, to + 1)
           break
         }

@@ -147,7 +147,7 @@ describe('doctor on the local machine', () => {
       ended?: 'finished' | 'closed',
     ) => {
       const service = 'https://chat.example/'
-      const about = { command: 'users import', profile: null, service }
+      const about = { command: 'users import', service }
       const run = new LedgerRun(Ledger.of(directories, service), about, systemClock)
       const note = { import: 'users' as const, file, rows, restarted: false }
       await run.note(note)

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import type { Change } from '../../../src/contract/intent.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { LedgerRun } from '../../../src/ledger/ledger-run.ts'
-import type { Change } from '../../../src/ledger/record.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { UsersHandler } from '../../support/handlers/users.ts'
@@ -26,7 +26,7 @@ describe('a user that the ledger knows', function () {
   /** Another run that has sent a change, and waits for its outcome. */
   async function begin(change: Partial<Change>) {
     const service = `${server.url}/`
-    const about = { command: 'users apply', profile: null, service }
+    const about = { command: 'users apply', service }
     const run = new LedgerRun(Ledger.of(new Directories(sandbox.env), service), about, new SteppedClock())
     const common = { method: 'POST', path: '/v1/users', endpoint: undefined, user: undefined }
     const end = await run.begin({ ...common, ...change })

@@ -13,7 +13,7 @@ if (lock === 'unlocked') {
     if (!/IMMEDIATE|ROLLBACK/.test(sql)) exec.call(this, sql)
   }
 }
-const about = { command: 'users import', profile: null, service: 'local' }
+const about = { command: 'users import', service: 'local' }
 const run = new LedgerRun(new Ledger(path), about, systemClock)
 process.send?.('ready')
 for (let batch = 0; ; batch++) {

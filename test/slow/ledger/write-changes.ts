@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/system/clock.ts'
 const [path = '', name = ''] = process.argv.slice(2)
 
 for (let round = 0; ; round++) {
-  const run = new LedgerRun(new Ledger(path), { command: 'x', profile: null, service: 'local' }, systemClock)
+  const run = new LedgerRun(new Ledger(path), { command: 'x', service: 'local' }, systemClock)
   for (let batch = 0; batch < 5; batch++) {
     const ends = Array.from({ length: 8 }, async (_, index) => {
       const change = `/${name}/${round}/${batch}/${index}`

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { commandFor } from '../../../cli/command-line.ts'
 import { LocalCommand } from '../../../cli/local-command.ts'
 import { Failure } from '../../../contract/failure.ts'
-import type { PlacedEntry } from '../../../ledger/knowledge.ts'
+import type { LedgerEntry } from '../../../ledger/changes.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiGet extends LocalCommand {
@@ -41,7 +41,7 @@ export default class SettingsApiGet extends LocalCommand {
   }
 }
 
-function notKnown({ command, at, outcome }: Pick<PlacedEntry, 'command' | 'at' | 'outcome'>): Failure {
+function notKnown({ command, at, outcome }: Pick<LedgerEntry, 'command' | 'at' | 'outcome'>): Failure {
   const why =
     outcome === 'contradicted'
       ? 'the response showed other values'

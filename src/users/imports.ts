@@ -1,5 +1,5 @@
-import type { Ledger } from './ledger.ts'
-import type { ImportNote } from './record.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ImportNote } from '../ledger/record.ts'
 
 /** What the ledger has about the import of a file. */
 export interface ImportKnowledge extends Pick<ImportNote, 'import' | 'file' | 'text' | 'rows' | 'restarted'> {
@@ -10,7 +10,7 @@ export interface ImportKnowledge extends Pick<ImportNote, 'import' | 'file' | 't
   isClosed: boolean
 }
 
-/** The imports of files that are in a ledger. @throws as `Ledger.entries` */
+/** The imports of files that are in a ledger. @throws as `Ledger` */
 export function importsIn(ledger: Ledger): ImportKnowledge[] {
   const imports = new Map<string, ImportKnowledge & { runs: string[] }>()
   const finished = new Set<string>()
