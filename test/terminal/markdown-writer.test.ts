@@ -28,7 +28,7 @@ describe('streamed Markdown', () => {
     return parts.map((part) => writer.push(part)).join('') + writer.end()
   }
 
-  it('is the same for every split of the text', () => {
+  it('is the same for every split of the text', () =>
     fc.assert(
       fc.property(anyMarkdown, (text) => {
         const whole = render([text])
@@ -38,8 +38,7 @@ describe('streamed Markdown', () => {
       }),
       // Each run renders the text once for every split.
       { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
   it('is the same for words and lines that are longer than the buffer', () => {
     for (const unit of ['*', '[', '`', '|', '> ', ' ', '中', '**a ', '\t']) {
@@ -53,14 +52,7 @@ describe('streamed Markdown', () => {
   it('fills no line beyond the columns', () => {
     const marked = anyMarkdown.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
     const word = fc.constantFrom(
-      'a',
-      'word',
-      'longer',
-      '**bold**',
-      '`code`',
-      '中文',
-      '👍',
-      '[li nk](http://a.b)',
+      ...['a', 'word', 'longer', '**bold**', '`code`', '中文', '👍', '[li nk](http://a.b)'],
     )
     const prose = fc.array(word, { minLength: 10, maxLength: 60 }).map((words) => words.join(' '))
     const text = fc.oneof(
@@ -143,19 +135,7 @@ describe('streamed Markdown', () => {
   it('loses no word of text', () => {
     const words = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 30 })
     const marks = fc.constantFrom(
-      ' ',
-      '\n',
-      '\n\n',
-      '\n- ',
-      '\n> ',
-      '\n1. ',
-      ' **',
-      '** ',
-      ' `',
-      '` ',
-      '\n# ',
-      '\n| ',
-      ' | ',
+      ...[' ', '\n', '\n\n', '\n- ', '\n> ', '\n1. ', ' **', '** ', ' `', '` ', '\n# ', '\n| ', ' | '],
     )
     fc.assert(
       fc.property(words, fc.array(marks, { minLength: 30, maxLength: 30 }), (values, between) => {
@@ -276,14 +256,16 @@ function harmless(line: string): string {
 const cell = fc.oneof(
   fc.stringMatching(/^[a-z]{1,12}$/),
   fc.constantFrom(
-    '',
-    '42',
-    'two words',
-    '**bold** text',
-    '`code`',
-    '中文字',
-    '👍',
-    'a long cell that has to be wrapped in it',
+    ...[
+      '',
+      '42',
+      'two words',
+      '**bold** text',
+      '`code`',
+      '中文字',
+      '👍',
+      'a long cell that has to be wrapped in it',
+    ],
   ),
 )
 const table = fc
