@@ -217,8 +217,7 @@ describe('the URL of an OAuth endpoint', () => {
   ] as const)
     it(`is refused before the browser opens if the metadata name ${what} for authorization: exit 2`, async () => {
       world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
-      const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
-      const run = await login.ended
+      const run = await startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' }).ended
       expectFailure(run, 2, words)
       expect(run.stderr).not.to.match(/open this URL|secret/)
       expect(world.server.authorizations).to.deep.equal([])

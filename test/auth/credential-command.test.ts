@@ -174,8 +174,7 @@ describe('a credential command', () => {
   it('is used only for the origin of its profile', async () => {
     await signedIn(print('key-one'))
     const other = await startBearerService(() => true)
-    const elsewhere = ['chat', 'models', '--profile', 'work', '--base-url', other.url]
-    expectFailure(await run(elsewhere), 4)
+    expectFailure(await run(['chat', 'models', '--profile', 'work', '--base-url', other.url]), 4)
     const set = await run(['config', 'set', 'base_url', other.url, '--profile', 'work'])
     expect(set.stderr).to.contain('is removed, because it was for another base URL')
     expect(readProfiles(sandbox).profiles?.['work']).to.deep.equal({ base_url: other.url })

@@ -178,8 +178,7 @@ describe('the exchange of a credential', () => {
     const script =
       'trap "exit 3" INT; trap "exit 4" HUP; trap "exit 5" QUIT; touch $0; for i in $(seq 500); do sleep 0.02; done'
     const start = async (name: string, options: HostOptions = {}) => {
-      const exec = [...shell(script), name]
-      const running = startChatctl(world.sandbox, exec, { env: env(), ...options })
+      const running = startChatctl(world.sandbox, [...shell(script), name], { env: env(), ...options })
       await until(() => existsSync(join(world.sandbox.home, name)))
       return running
     }

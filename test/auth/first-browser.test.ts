@@ -108,8 +108,7 @@ describe('the start page of a sign-in', () => {
     // Only Linux tells which user owns a connection, and only root can start a program as another user.
     if (process.platform !== 'linux' || process.getuid?.() !== 0) return this.skip()
     await withListener(async ({ listener, visit, ignored }) => {
-      const startUrl = listener.bindToFirstBrowser(authorizationUrl)
-      const { host, hostname, port, pathname } = new URL(startUrl)
+      const { host, hostname, port, pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
       const code = `exec 3<>/dev/tcp/${hostname}/${port}; cat >&3; cat <&3`
       const stranger = spawn('bash', ['-c', code], { uid: 54_321, cwd: '/' })
       stranger.stdin.end(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)

@@ -427,8 +427,7 @@ describe('auth login, while it waits for the browser', () => {
   it('shows in the browser that the sign-in failed after Ctrl-C', async function () {
     if (process.platform === 'win32') return this.skip()
     await using silence = await startScriptedServer(silent)
-    const token = ['--token-url', `${silence.url}/token`]
-    const { address, interrupt, ended } = start(...token)
+    const { address, interrupt, ended } = start(...['--token-url', `${silence.url}/token`])
     const page = signInByHttp((await address()).href)
     while (silence.requests.length === 0) await sleep(10)
     interrupt('SIGINT')

@@ -141,8 +141,12 @@ describe('renewing a token', () => {
     expect(exitCode, stderr).to.equal(0)
     expect(JSON.parse(stdout).data).to.have.length(1)
     expect(stderr).not.to.match(/(access|refresh)-token-\d/)
-    const lines = stderr.trimEnd().split('\n')
-    expect(lines.map((line) => JSON.parse(line).warning?.message)).to.have.length(1)
+    expect(
+      stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).warning?.message),
+    ).to.have.length(1)
     expect(stderr).to.contain('could not be stored').and.contain(directory)
     expect(stderr).to.contain('may stay valid at the server').and.contain('auth login --profile work')
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
@@ -209,20 +213,18 @@ describe('the secrets', () => {
   function collect(): void {
     const { access_token, refresh_token, key: stored } = readCredential(sandbox)
     for (const secret of [access_token, refresh_token, stored]) if (secret) secrets.add(secret)
-    for (const { params } of server.grants) {
+    for (const { params } of server.grants)
       for (const name of ['code', 'code_verifier', 'refresh_token'])
         if (typeof params[name] === 'string') secrets.add(params[name])
-    }
   }
 
   function expectSilence(runs: readonly Run[]): void {
     expect(secrets.size).to.be.above(0)
-    for (const { stdout, stderr } of runs) {
+    for (const { stdout, stderr } of runs)
       for (const secret of secrets) {
         expect(stdout, 'stdout').not.to.contain(secret)
         expect(stderr, 'stderr').not.to.contain(secret)
       }
-    }
     const credentials = findCredentials(sandbox)
     const files = globSync(['**/*', '.*/**/*'], { cwd: sandbox.home }).map((name) => join(sandbox.home, name))
     for (const file of files.filter((path) => statSync(path).isFile() && !credentials.includes(path))) {

@@ -34,7 +34,7 @@ describe('the client', () => {
   const server = perSuite(() => startScriptedServer(generous))
   const client = perSuite(() => new Client({ baseUrl: `${server.url}/prefix/`, userAgent: 'chatctl/1.2.3' }))
 
-  for (const [name, call] of Object.entries(calls)) {
+  for (const [name, call] of Object.entries(calls))
     it(`calls the endpoint ${name}`, async () => {
       await call(client)
       const { method, path, ...endpoint } = endpoints[name as EndpointName]
@@ -45,7 +45,6 @@ describe('the client', () => {
       expect(request?.headers['content-type']).to.equal(hasBody ? 'application/json' : undefined)
       expect(request?.body).to.equal(hasBody ? JSON.stringify(JSON.parse(request?.body ?? '')) : '')
     })
-  }
 
   it('sends the fields of a body and of a query as they are given', async () => {
     await calls.sendMessage(client)

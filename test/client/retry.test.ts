@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientEvent } from '../../src/client/client-event.ts'
-import { judge, type Outcome, untried } from '../../src/client/retry.ts'
 import {
   type Behavior,
   deadUrl,
@@ -44,7 +43,7 @@ describe('a failed request', () => {
     ['503', failing(503, 'down', 'Down'), 'server_error'],
   ]
   for (const [what, fault, kind] of faults) {
-    for (const method of ['POST', 'PATCH', 'DELETE']) {
+    for (const method of ['POST', 'PATCH', 'DELETE'])
       it(`is never sent again if it is a ${method}, after ${what}`, async () => {
         await start(fault)
         const sent = client.send({ method, path: '/v1/anything', body: '{}' })
@@ -54,15 +53,13 @@ describe('a failed request', () => {
         expect(server.requests).to.have.lengthOf(1)
         expect(clock.waits).to.deep.equal([])
       })
-    }
 
-    for (const method of ['GET', 'PUT']) {
+    for (const method of ['GET', 'PUT'])
       it(`is sent twice more if it is a ${method}, after ${what}`, async () => {
         await start(fault)
         await client.send({ method, path: '/v1/anything' }).catch(() => undefined)
         expect(server.requests).to.have.lengthOf(3)
       })
-    }
 
     it(`succeeds on the next attempt after ${what}`, async () => {
       await start([fault, okay])
@@ -84,14 +81,6 @@ describe('a failed request', () => {
     expect(failure.kind).to.equal('timeout')
     expect(hintOf(failure)).to.match(/may have taken effect/)
     expect(server.requests).to.have.lengthOf(1)
-  })
-
-  it('is sent again if it is a GET that timed out', async () => {
-    await start([silent, json(200, { app_name: 'x' })], { timeout: heldTimeout })
-    const response = client.settings.get()
-    await until(() => server.requests.length === 1)
-    held.fire()
-    expect((await response).body).to.deep.equal({ app_name: 'x' })
   })
 
   it('is sent again after an exponential delay with full jitter', async () => {
@@ -135,7 +124,7 @@ describe('a failed request', () => {
   })
 
   describe('with a rate limit', () => {
-    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE']) {
+    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'])
       it(`waits and is sent again if it is a ${method}, whatever retries is`, async () => {
         await start([limited({ 'retry-after': '7' }), limited({ 'retry-after': '5' }), okay], { retries: 0 })
         expect((await client.send({ method, path: '/x' })).status).to.equal(200)
@@ -143,7 +132,6 @@ describe('a failed request', () => {
         const waits = events.filter((event) => event.type === 'wait')
         expect(waits.map((event) => event.after)).to.deep.equal([7000, 5000])
       })
-    }
 
     it('waits as long as the RateLimit header says', async () => {
       await start([limited({ ratelimit: '"hour";r=0;t=9' }), okay])
@@ -213,28 +201,4 @@ describe('a failed request', () => {
     expect(hintOf(failure)).to.match(/^Try again in 10 min/)
     expect(clock.waits).to.deep.equal([])
   })
-})
-
-describe('the decision on a retry', () => {
-  const policy = { retries: 2, maxWait: 60_000 }
-  const cases: [string, Outcome, string, boolean][] = [
-    ['POST, not connected', { type: 'interrupted', stage: 'connect', hopeless: false }, 'POST', true],
-    [
-      'POST, not connected and hopeless',
-      { type: 'interrupted', stage: 'connect', hopeless: true },
-      'POST',
-      false,
-    ],
-    ['POST, request sent', { type: 'interrupted', stage: 'request', hopeless: false }, 'POST', false],
-    ['PATCH, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'PATCH', false],
-    ['GET, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'GET', true],
-    ['GET, hopeless', { type: 'interrupted', stage: 'connect', hopeless: true }, 'GET', false],
-    ['GET, 200', { type: 'response', status: 200, headers: {} }, 'GET', false],
-    ['GET, 404', { type: 'response', status: 404, headers: {} }, 'GET', false],
-  ]
-  for (const [what, outcome, method, again] of cases) {
-    it(`${again ? 'is to retry' : 'is to give up'}: ${what}`, () => {
-      expect(judge(outcome, method, untried, policy, 0, 0.5).again).to.equal(again)
-    })
-  }
 })

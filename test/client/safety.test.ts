@@ -74,7 +74,7 @@ describe('the safety of requests', () => {
       ['a delete', '\u007f'],
       ['a C1 control character', '\u0085'],
       ['a character beyond Latin-1', '\u2713'],
-    ]) {
+    ])
       it(`is refused if it contains ${what}, and the error does not repeat it`, async () => {
         const server = await serve(json(200, {}))
         const failure = await failureOf(
@@ -84,7 +84,6 @@ describe('the safety of requests', () => {
         expect(everythingIn(failure)).not.to.include(canary)
         expect(server.requests).to.have.lengthOf(0)
       })
-    }
 
     it('is refused if it is empty', async () => {
       const server = await serve(json(200, {}))
@@ -131,15 +130,14 @@ describe('the safety of requests', () => {
       expect(events.map((event) => event.type)).to.include('redirect')
     })
 
-    for (const status of [307, 308]) {
+    for (const status of [307, 308])
       it(`keeps its method and body after ${status}`, async () => {
         const server = await serve([redirect(status, 'elsewhere'), json(200, {})])
         await connect({ baseUrl: server.url }).users.create({ name: 'n' })
         expect(server.requests[1]).to.include({ method: 'POST', path: '/v1/elsewhere', body: '{"name":"n"}' })
       })
-    }
 
-    for (const status of [301, 302, 303]) {
+    for (const status of [301, 302, 303])
       it(`does not follow ${status} if it is a POST`, async () => {
         const server = await serve(redirect(status, '/elsewhere'))
         const failure = await failureOf(connect({ baseUrl: server.url }).users.create({ name: 'n' }))
@@ -148,10 +146,9 @@ describe('the safety of requests', () => {
         expect(failure).to.include({ kind, status, isOutcomeUnknown: status !== 301 })
         expect(server.requests).to.have.lengthOf(1)
       })
-    }
 
-    for (const status of [301, 302, 303, 307, 308]) {
-      for (const method of ['GET', 'POST']) {
+    for (const status of [301, 302, 303, 307, 308])
+      for (const method of ['GET', 'POST'])
         it(`is not sent to another origin after ${status} if it is a ${method}`, async () => {
           const thief = await serve(json(200, {}))
           const server = await serve(redirect(status, `${thief.url}/v1/settings`))
@@ -164,20 +161,17 @@ describe('the safety of requests', () => {
           expect(failure.message).to.include(server.url).and.to.include(thief.url)
           expect(thief.requests).to.have.lengthOf(0)
         })
-      }
-    }
 
     for (const location of [
       '//evil.example/x',
       'http://localhost/x',
       'https://127.0.0.1/x',
       'data:text/plain,x',
-    ]) {
+    ])
       it(`is not sent to ${location}`, async () => {
         const server = await serve(redirect(302, location))
         expect((await failureOf(connect({ baseUrl: server.url }).settings.get())).kind).to.equal('rejected')
       })
-    }
 
     it('follows at most five redirects', async () => {
       const server = await serve({ choose: (_, index) => redirect(302, `/hop/${index}`) })
@@ -222,8 +216,7 @@ describe('the safety of requests', () => {
     it('is refused with every fault if it does not match the interface', async () => {
       const server = await serve(json(200, {}))
       const client = connect({ baseUrl: server.url })
-      const wrong = { email: 'nobody', admin: true } as object
-      const failure = await failureOf(client.users.create(wrong))
+      const failure = await failureOf(client.users.create({ email: 'nobody', admin: true } as object))
       expect(failure.kind).to.equal('refused')
       expect(failure.message)
         .to.match(/email must be a valid email address/)
@@ -241,21 +234,19 @@ describe('the safety of requests', () => {
       'Connection',
       'a b',
       '',
-    ]) {
+    ])
       it(`is refused with the header ${JSON.stringify(name)}`, async () => {
         const client = connect({ baseUrl: 'https://unused.invalid' })
         const sent = client.send({ method: 'GET', path: '/x', headers: { [name]: 'x' } })
         expect((await failureOf(sent)).kind).to.equal('refused')
       })
-    }
 
     it('is refused with a line break in a header or an invalid method', async () => {
       const client = connect({ baseUrl: 'https://unused.invalid' })
       const sent = client.send({ method: 'GET', path: '/x', headers: { 'x-a': 'b\r\nc: d' } })
       expect((await failureOf(sent)).kind).to.equal('refused')
-      for (const method of ['', 'GET /', 'CONNECT', 'TRACE']) {
+      for (const method of ['', 'GET /', 'CONNECT', 'TRACE'])
         expect((await failureOf(client.send({ method, path: '/x' }))).kind).to.equal('refused')
-      }
     })
 
     it('is refused with an invalid base URL', async () => {

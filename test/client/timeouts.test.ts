@@ -39,7 +39,7 @@ describe('a request with a timeout or an abort signal', () => {
     expect(held.started).to.equal(2)
   })
 
-  for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31, 1e12]) {
+  for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31, 1e12])
     it(`succeeds with a timeout of ${ms} ms`, async () => {
       await start([delayed(50, json(200, {})), sse([{ delta: 'a' }], { pause: 30 })], {
         timeout: ms,
@@ -51,7 +51,6 @@ describe('a request with a timeout or an abort signal', () => {
       for await (const event of await client.chat.stream({ message: 'hi' })) events.push(event.type)
       expect(events).to.deep.equal(['start', 'delta', 'end'])
     })
-  }
 
   describe('when the connection is not established', () => {
     const mute = perTest(() => createServer((socket) => socket.on('error', () => undefined)))
@@ -165,12 +164,11 @@ describe('the timeout of a reply', () => {
     ],
     ['the list of models', 60_000, (given) => given.chat.models()],
   ]
-  for (const [what, ms, run] of requests) {
+  for (const [what, ms, run] of requests)
     it(`is ${ms / 60_000} min by default for ${what}`, async () => {
       await start(json(200, reply))
       expect(await longestTimerOf(() => run(client))).to.equal(ms)
     })
-  }
 
   it('is the configured timeout if one is set', async () => {
     await start(json(200, reply), { timeout: 5000 })
@@ -210,7 +208,7 @@ describe('the timeout of a reply', () => {
       .and.match(/--timeout 154s$/)
   })
 
-  for (const call of ['stream', 'collect'] as const) {
+  for (const call of ['stream', 'collect'] as const)
     it(`bounds each pause with chat.${call}, and comments do not extend it`, async () => {
       await start(
         async (_, response) => {
@@ -236,7 +234,6 @@ describe('the timeout of a reply', () => {
       }
       await expire
     })
-  }
 
   it('is named in the error of a completion, whose outcome is not unknown', async () => {
     await start(silent, { timeout: 30 })
@@ -260,7 +257,7 @@ describe('the timeout of a reply', () => {
   for (const [what, behavior] of [
     ['a 502', failing(502, 'bad_gateway', 'The model failed')],
     ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
-  ] as [string, Script][]) {
+  ] as [string, Script][])
     it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
       await start(behavior)
       const failure = await failureOf(client.chat.complete(ask))
@@ -270,5 +267,4 @@ describe('the timeout of a reply', () => {
       expect(sent.isOutcomeUnknown).to.equal(true)
       expect(hintOf(sent)).to.match(unknown)
     })
-  }
 })

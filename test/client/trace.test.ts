@@ -117,7 +117,7 @@ describe('a trace', () => {
     expect(eventOf('response').body).to.deep.include({ length: shown + 1, omitted: 1 })
   })
 
-  for (const offset of [-30, -20, -10, -1, 0, 1]) {
+  for (const offset of [-30, -20, -10, -1, 0, 1])
     it(`shows no part of a secret that begins ${-offset} bytes before the bound`, async () => {
       await start((request, response) => {
         const before = `${'x'.repeat(shown + offset)}`
@@ -131,7 +131,6 @@ describe('a trace', () => {
       })
       await send()
     })
-  }
 
   it('cuts a text between characters', async () => {
     await start(answer(200, {}, `${'x'.repeat(shown - 1)}ü€`))
@@ -143,7 +142,7 @@ describe('a trace', () => {
     ['binary', {}, Uint8Array.from([0, 1, 2, 255])],
     ['in another encoding', {}, Buffer.from('ü', 'latin1')],
     ['compressed', { 'content-encoding': 'gzip' }, gzipSync('x')],
-  ] as const) {
+  ] as const)
     it(`only counts the bytes of a body that is ${what}`, async () => {
       await start(answer(200, headers, body))
       await send()
@@ -153,7 +152,6 @@ describe('a trace', () => {
         omitted: body.length,
       })
     })
-  }
 
   describe('of a stream', () => {
     async function read(): Promise<string> {

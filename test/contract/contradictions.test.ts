@@ -26,11 +26,9 @@ describe('the contradictions between a change and its response', () => {
     ['a list in another order', { cors: { allowed_methods: ['POST', 'GET'] } }],
     ['other types than those that were sent', { role: { id: 1 }, permissions: [{ id: 2 }], metadata: 'x' }],
   ]
-  for (const [what, response] of agreeing) {
-    it(`are none if the response has ${what}`, () => {
-      expect(contradictionsIn(sent, response)).to.deep.equal([])
-    })
-  }
+  for (const [what, response] of agreeing)
+    it(`are none if the response has ${what}`, () =>
+      expect(contradictionsIn(sent, response)).to.deep.equal([]))
 
   const contradicting: [path: string, response: unknown, expected: unknown, found: unknown][] = [
     ['name', { name: 'Bob' }, 'Ada', 'Bob'],
@@ -45,9 +43,7 @@ describe('the contradictions between a change and its response', () => {
     ['cors.allowed_methods', { cors: { allowed_methods: ['GET'] } }, ['GET', 'POST'], ['GET']],
     ['rate_limiting.enabled', { rate_limiting: { enabled: false } }, true, false],
   ]
-  for (const [path, response, expected, found] of contradicting) {
-    it(`are found in ${JSON.stringify(response)}`, () => {
-      expect(contradictionsIn(sent, response)).to.deep.equal([{ path, expected, found }])
-    })
-  }
+  for (const [path, response, expected, found] of contradicting)
+    it(`are found in ${JSON.stringify(response)}`, () =>
+      expect(contradictionsIn(sent, response)).to.deep.equal([{ path, expected, found }]))
 })

@@ -70,9 +70,7 @@ describe('the requests of this file', () => {
 })
 
 describe('docs/openapi.json', () => {
-  it('matches the contract', () => {
-    expect(openApiText, 'Run: npm run docs').to.equal(composeOpenApi())
-  })
+  it('matches the contract', () => expect(openApiText, 'Run: npm run docs').to.equal(composeOpenApi()))
 
   it('is valid OpenAPI 3.1', async () => {
     const validator = new Validator()
@@ -92,8 +90,7 @@ describe('docs/openapi.json', () => {
       expect(faultsByOpenApi(`${componentOf(name)}Request`, body)).to.deep.equal([])
       expect(faultsByOpenApi(`${componentOf(name)}Request`, { ...body, surplus: 1 })).to.have.length(1)
     }
-    const history = openApi.paths['/api/chat/history']?.['get']
-    expect(history).to.have.nested.property('parameters[1].name', 'limit')
+    expect(openApi.paths['/api/chat/history']?.['get']).to.have.nested.property('parameters[1].name', 'limit')
     expect(openApi.paths['/v1/users/{id}']?.['get']).to.have.nested.property('parameters[0].required', true)
   })
 })
@@ -115,8 +112,7 @@ describe('the embedded service, compared with the contract', () => {
           expect(faultsByOpenApi(`${componentOf(name)}Response`, answer.body)).to.deep.equal([])
         const shape = shapeOf(name)
         if (shape) {
-          const parsed = shape.safeParse(answer.body)
-          expect(parsed.error?.issues ?? []).to.deep.equal([])
+          expect(shape.safeParse(answer.body).error?.issues ?? []).to.deep.equal([])
           // The contract accepts fewer fields. This service sends every documented field.
           expect(missing(shape, answer.body), 'Add these to what src/service/domain sends').to.deep.equal([])
         }

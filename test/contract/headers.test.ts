@@ -15,12 +15,10 @@ describe('the Authorization header', () => {
     ['API_KEY="sk-abc"', 'begins with a variable'],
     ['"sk-abc"', 'is in quotes'],
     ["'sk-abc'", 'is in quotes'],
-  ] as const) {
-    it(`names what a pasted credential contains beside the key, but not the key: ${pasted}`, () => {
+  ] as const)
+    it(`names what a pasted credential contains beside the key, but not the key: ${pasted}`, () =>
       expect(() => bearer(pasted))
         .to.throw(`The API key or token ${named}`)
         .with.property('message')
-        .that.does.not.contain('sk-abc')
-    })
-  }
+        .that.does.not.contain('sk-abc'))
 })

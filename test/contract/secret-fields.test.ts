@@ -11,48 +11,19 @@ import {
 const hide = (text: string) => hideSecretFields(text, () => '"[hidden]"')
 
 const secretNames = [
-  'password',
-  'new_password',
-  'passwd',
-  'token',
-  'access_token',
-  'refreshToken',
-  'id_token',
-  'key',
-  'api_key',
-  'apiKey',
-  'X-Api-Key',
-  'client_secret',
-  'Authorization',
-  'cookie',
-  'client_assertion',
-  'code_verifier',
-  'device_code',
-  'recovery_codes',
-  'credentials',
-  'smtpApiKey',
-  'pass',
-  'password2',
-  'password_confirmation',
-  'passphrase',
-  'otp',
-  'jwt',
-  'apiKeys',
+  ...'password new_password passwd token access_token refreshToken id_token key api_key apiKey X-Api-Key'.split(
+    ' ',
+  ),
+  ...'client_secret Authorization cookie client_assertion code_verifier device_code recovery_codes'.split(
+    ' ',
+  ),
+  ...'credentials smtpApiKey pass password2 password_confirmation passphrase otp jwt apiKeys'.split(' '),
   'refresh_tokens',
 ]
-const otherNames = [
-  'max_tokens',
-  'total_tokens',
-  'monkey',
-  'code',
-  'keys',
-  'keyboard',
-  'compass',
-  'passed',
-  'password_min_length',
-  'token_type',
-  'status',
-]
+const otherNames =
+  'max_tokens total_tokens monkey code keys keyboard compass passed password_min_length token_type status'.split(
+    ' ',
+  )
 
 describe('the fields that hold a secret', () => {
   it('are recognized by their names', () => {
@@ -84,33 +55,29 @@ describe('the fields that hold a secret', () => {
   }))
   const indent = fc.constantFrom(0, 2)
 
-  it('are hidden in any JSON, even if it is truncated', () => {
+  it('are hidden in any JSON, even if it is truncated', () =>
     fc.assert(
       fc.property(json, indent, fc.double({ min: 0, max: 1, noNaN: true }), (value, spaces, part) => {
         const text = JSON.stringify(value, null, spaces)
-        const cut = text.slice(0, Math.floor(text.length * part))
-        expect(hide(cut)).not.to.contain('canary')
+        expect(hide(text.slice(0, Math.floor(text.length * part)))).not.to.contain('canary')
       }),
-    )
-  })
+    ))
 
-  it('are hidden in several JSON texts, with other text between', () => {
+  it('are hidden in several JSON texts, with other text between', () =>
     fc.assert(
       fc.property(fc.array(json, { maxLength: 3 }), (values) => {
         const text = values.map((value) => `event: a\ndata: ${JSON.stringify(value)}\n\n`).join('')
         expect(hide(text)).not.to.contain('canary')
       }),
-    )
-  })
+    ))
 
   it('are the only ones that change', () => {
     const hidden = (value: unknown, isSecret: boolean): unknown => {
       if (Array.isArray(value)) return value.map((item) => hidden(item, isSecret))
-      if (typeof value === 'object' && value !== null) {
+      if (typeof value === 'object' && value !== null)
         return Object.fromEntries(
           Object.entries(value).map(([name, inner]) => [name, hidden(inner, isSecret || isSecretName(name))]),
         )
-      }
       return isSecret && value !== null && typeof value !== 'boolean' ? '[hidden]' : value
     }
     fc.assert(
@@ -128,16 +95,14 @@ describe('the fields that hold a secret', () => {
         expect(hide(text)).to.equal(text)
       }),
     )
-    for (const text of ['"', '"\\', ']}', '{"a":1.0 , "max_tokens" : 5}', 'He said: "key" is a word']) {
+    for (const text of ['"', '"\\', ']}', '{"a":1.0 , "max_tokens" : 5}', 'He said: "key" is a word'])
       expect(hide(text)).to.equal(text)
-    }
   })
 
-  it('are hidden if they are numbers, or named with escapes', () => {
+  it('are hidden if they are numbers, or named with escapes', () =>
     expect(hide('{"pin": 1234, "pass\\u0077ord":"x", "key" : null}')).to.equal(
       '{"pin": "[hidden]", "pass\\u0077ord":"[hidden]", "key" : null}',
-    )
-  })
+    ))
 
   it('are hidden in forms, queries, and URLs', () => {
     const shown = (text: string) => hideSecretParameters(text, () => '-')

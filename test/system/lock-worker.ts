@@ -24,10 +24,8 @@ if (task === 'hold') {
     release()
   }
 } else {
-  for (let time = 0; time < Number(times); time++) {
+  for (let time = 0; time < Number(times); time++)
     await withFileLock(path, () => {
-      const number = Number(readFileSync(path, 'utf8'))
-      writeFileSync(path, String(number + 1))
+      writeFileSync(path, String(Number(readFileSync(path, 'utf8')) + 1))
     })
-  }
 }

@@ -68,7 +68,7 @@ describe('replacing a file', () => {
     expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
   })
 
-  for (const call of ['openSync', 'writeFileSync', 'fsyncSync', 'closeSync', 'renameSync'] as const) {
+  for (const call of ['openSync', 'writeFileSync', 'fsyncSync', 'closeSync', 'renameSync'] as const)
     it(`keeps the old content and leaves no other file if ${call} fails`, async () => {
       writeFileSync(path, 'old')
       const reason = await failing.call(call, async () => replace('new')).catch((error) => error)
@@ -76,7 +76,6 @@ describe('replacing a file', () => {
       expect(readFileSync(path, 'utf8')).to.equal('old')
       expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
     })
-  }
 
   it('throws the system error if the directory is missing, or if a directory has the name of the file', () => {
     expect(() => replaceFile(join(directory.path, 'missing', 'a'), 'new', { flush: false })).to.throw(
@@ -135,7 +134,7 @@ describe('replacing a file', () => {
   describe('that another program has open on Windows', () => {
     const busy = (code: string) => Object.assign(new Error('busy'), { code, errno: -16 })
 
-    for (const code of ['EPERM', 'EACCES', 'EBUSY']) {
+    for (const code of ['EPERM', 'EACCES', 'EBUSY'])
       it(`waits until the file can be replaced, after ${code}`, async () => {
         writeFileSync(path, 'old')
         const temporary = temporaryPath(path)
@@ -147,7 +146,6 @@ describe('replacing a file', () => {
         expect(readFileSync(path, 'utf8')).to.equal('new')
         expect(pauses).to.deep.equal([10, 20, 40])
       })
-    }
 
     it('gives up after about a second, and names the file and the programs that may have it open', async () => {
       let waited = 0
@@ -172,11 +170,10 @@ describe('replacing a file', () => {
       for (const [error, platform] of [
         [other, 'win32'],
         [busy('EPERM'), 'linux'],
-      ] as const) {
+      ] as const)
         await failing.renames([error], () =>
           expect(() => moveFile('new', path, platform, pause)).to.throw(error),
         )
-      }
     })
   })
 
@@ -232,7 +229,7 @@ describe('replacing a document', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['.results.csv.123-abc.part'])
   })
 
-  for (const call of ['write', 'sync'] as const) {
+  for (const call of ['write', 'sync'] as const)
     it(`keeps the old content and leaves no other file if ${call} fails`, async () => {
       writeFileSync(path, 'old')
       const reason = await failing.handle(call, () => replaceDocument(path, 'new').catch((error) => error))
@@ -241,7 +238,6 @@ describe('replacing a document', () => {
       expect(readFileSync(path, 'utf8')).to.equal('old')
       expect(readdirSync(directory.path)).to.deep.equal(['results.csv'])
     })
-  }
 
   it('leaves no file if the rename fails and the document is discarded', async () => {
     const file = new DocumentFile(path)

@@ -62,7 +62,7 @@ describe('a command that chatctl runs', () => {
     // As ssh does with ControlPersist.
     { kept: 'stderr', redirected: '</dev/null >/dev/null' },
     { kept: 'stdout', redirected: '</dev/null' },
-  ]) {
+  ])
     it(`gives what it wrote, although a process that it has started keeps its ${kept} open`, async function () {
       if (process.platform === 'win32') return this.skip()
       const script = `sleep 600 ${redirected} & echo $!`
@@ -72,7 +72,6 @@ describe('a command that chatctl runs', () => {
       expect(isRunning(pid)).to.equal(true)
       process.kill(pid)
     })
-  }
 
   it('says why it did not start, also if the system refuses its arguments', async () => {
     const none = await runCommand(['/nowhere/op'], options)
@@ -116,7 +115,7 @@ describe('the editor of a text', () => {
   for (const [platform, editor] of [
     ['win32', 'notepad'],
     ['linux', 'vi'],
-  ] as const) {
+  ] as const)
     it(`is ${editor} by default on ${platform}`, async function () {
       if (process.platform === 'win32') this.skip()
       writeFileSync(join(directory.path, editor), '#!/bin/sh\nexit 3\n', { mode: 0o700 })
@@ -126,7 +125,6 @@ describe('the editor of a text', () => {
       )
       expect(failure.message).to.equal(`The editor (${editor}) exited with 3. The text is unchanged`)
     })
-  }
 
   it('can be left without saving, as with :cq in vi, and only one that cannot run has a hint', async function () {
     if (process.platform === 'win32') this.skip()
@@ -195,9 +193,8 @@ describe('a command line that runs without a shell', () => {
       '\\\\server\\key',
     ])
     expect(readThere('"C:\\Program Files\\op\\" x')).to.deep.equal(['C:\\Program Files\\op\\', 'x'])
-    for (const line of ['C:op.exe', 'tools\\op.exe', './op']) {
+    for (const line of ['C:op.exe', 'tools\\op.exe', './op'])
       expect(() => readThere(line), line).to.throw('is another program in each directory')
-    }
   })
 
   it('has a program and its arguments, and may quote what a shell would expand', () => {
@@ -232,11 +229,9 @@ describe('a command line that runs without a shell', () => {
     ['cat ~/key', '~'],
     ['cat key # mine', '#'],
     ['(cat key)', '('],
-  ] as const) {
-    it(`is refused if it needs a shell: ${line}`, () => {
-      expect(() => read(line)).to.throw(`it runs without a shell, but ${character} needs one`)
-    })
-  }
+  ] as const)
+    it(`is refused if it needs a shell: ${line}`, () =>
+      expect(() => read(line)).to.throw(`it runs without a shell, but ${character} needs one`))
 
   it('is refused without a program, or with one below the working directory', () => {
     expect(() => read(' ')).to.throw('it has no program')

@@ -16,15 +16,14 @@ const unseal = (text: string, with_: SealKey | undefined = key, as = kind) =>
   unsealPlan({ name: 'a.plan', text }, as, with_)
 
 describe('a sealed plan', () => {
-  it('contains the plan, and is another text each time', () => {
+  it('contains the plan, and is another text each time', () =>
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plan) => {
         const text = sealPlan(plan, kind, key)
         expect(unseal(text)).to.equal(plan)
         expect(sealPlan(plan, kind, key)).not.to.equal(text)
       }),
-    )
-  })
+    ))
 
   it('is refused if any byte was changed, added, or removed', () => {
     const sealed = Buffer.from(sealPlan('{"app_name":"Chat"}', kind, key))
@@ -46,8 +45,7 @@ describe('a sealed plan', () => {
   })
 
   it('is refused as another kind of plan', () => {
-    const text = sealPlan('{}', kind, key)
-    const renamed = text.replace(kind, 'chatctl-users-plan')
+    const renamed = sealPlan('{}', kind, key).replace(kind, 'chatctl-users-plan')
     const { message } = thrownFailure(() => unseal(renamed, key, 'chatctl-users-plan'))
     expect(message).to.equal('a.plan was changed or truncated after it was sealed')
   })

@@ -20,38 +20,25 @@ describe('the output of a credential command', () => {
   })
 
   it('may be a JSON object that names its kind and its end', () => {
-    const rows: [object, object][] = [
-      [{ api_key: ' sk-1 ' }, { kind: 'api_key' }],
-      [{ access_token: 'sk-1', token_type: 'Bearer' }, { kind: 'oauth' }],
-      [{ token: 'sk-1', expires_at: null }, { kind: null }],
-      [
-        { token: 'sk-1', expires_at: '2026-03-01T13:00:00Z' },
-        { kind: null, expires_at: '2026-03-01T13:00:00.000Z' },
-      ],
-      [
-        { token: 'sk-1', expiration: '2026-03-01 15:00:00.5+0200' },
-        { kind: null, expires_at: '2026-03-01T13:00:00.500Z' },
-      ],
-      [
-        { token: 'sk-1', expires_at: now / 1_000 + 60 },
-        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
-      ],
-      [
-        { token: 'sk-1', expires_in: '60' },
-        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
-      ],
-      [
-        { token: 'sk-1', expires_at: now + 60_000 },
-        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
-      ],
-      [
-        { token: 'sk-1', expires_in: 1e300 },
-        { kind: null, expires_at: '9999-01-01T00:00:00.000Z' },
-      ],
+    const rows: [value: object, kind: string | null, expires_at?: string][] = [
+      [{ api_key: ' sk-1 ' }, 'api_key'],
+      [{ access_token: 'sk-1', token_type: 'Bearer' }, 'oauth'],
+      [{ token: 'sk-1', expires_at: null }, null],
+      [{ token: 'sk-1', expires_at: '2026-03-01T13:00:00Z' }, null, '2026-03-01T13:00:00.000Z'],
+      [{ token: 'sk-1', expiration: '2026-03-01 15:00:00.5+0200' }, null, '2026-03-01T13:00:00.500Z'],
+      [{ token: 'sk-1', expires_at: now / 1_000 + 60 }, null, '2026-03-01T12:01:00.000Z'],
+      [{ token: 'sk-1', expires_in: '60' }, null, '2026-03-01T12:01:00.000Z'],
+      [{ token: 'sk-1', expires_at: now + 60_000 }, null, '2026-03-01T12:01:00.000Z'],
+      [{ token: 'sk-1', expires_in: 1e300 }, null, '9999-01-01T00:00:00.000Z'],
     ]
-    for (const [value, expected] of rows) {
+    for (const [value, kind, expires_at] of rows) {
       const text = JSON.stringify(value, null, 2)
-      expect(read(text), text).to.deep.equal({ secret: 'sk-1', obtained_at, ...expected })
+      expect(read(text), text).to.deep.equal({
+        secret: 'sk-1',
+        obtained_at,
+        kind,
+        ...(expires_at && { expires_at }),
+      })
     }
   })
 
@@ -61,39 +48,35 @@ describe('the output of a credential command', () => {
   })
 
   it('is refused without a word of it if it is not a credential', () => {
+    const invalidHeader = 'wrote a space, or characters that no HTTP header can contain'
+    const object = 'wrote a JSON object'
     const rows: [string | Uint8Array, string][] = [
       ['', 'wrote nothing'],
       [' \n\n', 'wrote nothing'],
       ['hidden\nsecond', 'wrote more than one line'],
       ['{"token":"hidden\\nsecond"}', 'wrote more than one line'],
-      ['hidden\u001b[2J', 'wrote a space, or characters that no HTTP header can contain'],
-      ['hidden\rsecond', 'wrote a space, or characters that no HTTP header can contain'],
-      ['hidden€', 'wrote a space, or characters that no HTTP header can contain'],
-      ['hidden key', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden\u001b[2J', invalidHeader],
+      ['hidden\rsecond', invalidHeader],
+      ['hidden€', invalidHeader],
+      ['hidden key', invalidHeader],
       ['['.repeat(30_000), 'wrote 30000 characters, and a credential has at most 8192'],
       [Uint8Array.of(0xff, 0xfe), 'wrote bytes that are not UTF-8'],
       ['{"token":"hidden"', 'wrote an invalid JSON object'],
       ['{"token":"hidden"}{}', 'wrote an invalid JSON object'],
+      ['{"password":"hidden"}', `${object} without exactly one of api_key, access_token, and token`],
       [
-        '{"password":"hidden"}',
-        'wrote a JSON object without exactly one of api_key, access_token, and token',
+        '{"token":"hidden","api_key":"x"}',
+        `${object} without exactly one of api_key, access_token, and token`,
       ],
-      [
-        '{"token":"hidden","api_key":"hidden"}',
-        'wrote a JSON object without exactly one of api_key, access_token, and token',
-      ],
-      ['{"token":{"value":"hidden"}}', 'wrote a JSON object in which token is not a text'],
-      ['{"token":" "}', 'wrote a JSON object in which token is not a text'],
-      ['{"token":"hidden","expires_at":"soon"}', 'wrote a JSON object in which expires_at is not a time'],
-      [
-        '{"token":"hidden","expires_at":"2026-03-01"}',
-        'wrote a JSON object in which expires_at is not a time',
-      ],
+      ['{"token":{"value":"hidden"}}', `${object} in which token is not a text`],
+      ['{"token":" "}', `${object} in which token is not a text`],
+      ['{"token":"hidden","expires_at":"soon"}', `${object} in which expires_at is not a time`],
+      ['{"token":"hidden","expires_at":"2026-03-01"}', `${object} in which expires_at is not a time`],
       [
         '{"token":"hidden","expiration":"2026-13-41T00:00:00Z"}',
-        'wrote a JSON object in which expiration is not a time',
+        `${object} in which expiration is not a time`,
       ],
-      ['{"token":"hidden","expires_in":{}}', 'wrote a JSON object in which expires_in is not a time'],
+      ['{"token":"hidden","expires_in":{}}', `${object} in which expires_in is not a time`],
     ]
     for (const [text, fault] of rows) expect(faultOf(Buffer.from(text)), String(text)).to.equal(fault)
   })

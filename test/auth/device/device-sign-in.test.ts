@@ -323,8 +323,7 @@ describe('auth login --device', () => {
 
     it('exits 69 if the server does not respond', async () => {
       server.script.device = reset
-      const running = start([])
-      expectFailure(await running.ended, 69)
+      expectFailure(await start([]).ended, 69)
       expect(server.authorizations).to.deep.equal([])
     })
 
@@ -366,8 +365,9 @@ describe('auth login --device', () => {
 
     it('sends no code to the clipboard that a shell would run', async () => {
       server.script.device = json(200, { ...code, user_code: '$(touch x);#' })
-      const shown = await inTerminal([], 80)
-      expect(shown).to.contain('$(touch x);#').and.not.to.contain('\u001b]52')
+      expect(await inTerminal([], 80))
+        .to.contain('$(touch x);#')
+        .and.not.to.contain('\u001b]52')
     })
 
     for (const [what, flags, env] of [
@@ -384,8 +384,9 @@ describe('auth login --device', () => {
 
     it('draws a QR code that fits 40 columns, black on white only with color', async () => {
       const drawn = /^(?:[█▀▄ ]{25,40}\n)+/m
-      const plain = await inTerminal(['--qr', '--no-color'], 40)
-      expect(plain).to.match(drawn).and.not.to.contain('\u001b[')
+      expect(await inTerminal(['--qr', '--no-color'], 40))
+        .to.match(drawn)
+        .and.not.to.contain('\u001b[')
       expect(await inTerminal(['--qr'], 40)).to.contain('\u001b[97;40m█')
     })
 

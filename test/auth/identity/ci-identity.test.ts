@@ -114,13 +114,15 @@ describe('a CI job without a stored key', () => {
   })
 
   describe('in GitHub Actions', () => {
+    const at = (url: string) => ({
+      CHATCTL_OIDC: 'github',
+      ACTIONS_ID_TOKEN_REQUEST_URL: url,
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
+    })
+
     it('requests the identity token for the origin of the base URL, and shows it nowhere', async () => {
       await using github = await startScriptedServer(json(200, { value: token, count: 1 }))
-      const env = {
-        CHATCTL_OIDC: 'github',
-        ACTIONS_ID_TOKEN_REQUEST_URL: `${github.url}/token?api-version=2.0`,
-        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
-      }
+      const env = at(`${github.url}/token?api-version=2.0`)
       const traced = await models(env, '--debug')
       expect(traced.exitCode, traced.stderr).to.equal(0)
       expect(traced.stderr).not.to.contain(token).and.not.contain('request-token')
@@ -142,12 +144,8 @@ describe('a CI job without a stored key', () => {
     })
 
     it('sends its request token only with TLS, or on this machine', async () => {
-      const env = {
-        CHATCTL_OIDC: 'github',
-        ACTIONS_ID_TOKEN_REQUEST_URL: 'http://github.example/token',
-        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
-      }
-      expectFailure(await models(env), 2, 'http://github.example would send the credential unencrypted')
+      const failed = await models(at('http://github.example/token'))
+      expectFailure(failed, 2, 'http://github.example would send the credential unencrypted')
     })
 
     for (const [what, behavior, exitCode, words] of [
@@ -159,12 +157,7 @@ describe('a CI job without a stored key', () => {
     ] as [string, Behavior, number, string][])
       it(`fails with ${exitCode} if GitHub sends ${what}`, async () => {
         await using github = await startScriptedServer(behavior)
-        const env = {
-          CHATCTL_OIDC: 'github',
-          ACTIONS_ID_TOKEN_REQUEST_URL: github.url,
-          ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
-        }
-        const failed = await models(env, ...hurried)
+        const failed = await models(at(github.url), ...hurried)
         expectFailure(failed, exitCode, words)
         expect(failed.stderr).not.to.contain('request-token').and.not.contain(token)
         expect(world.server.tokenRequests).to.deep.equal([])
@@ -172,6 +165,7 @@ describe('a CI job without a stored key', () => {
   })
 
   describe('fails with 4, and sends nothing,', () => {
+    const unreadable = 'Cannot read CHATCTL_OIDC: '
     beforeEach(() => {
       const { home } = world.sandbox
       writeFileSync(join(home, 'empty'), '\n', { mode: 0o600 })
@@ -179,35 +173,19 @@ describe('a CI job without a stored key', () => {
     })
     for (const [what, env, words] of [
       [
-        'if the token of GitLab is not declared',
+        'the token of GitLab is not declared',
         { CHATCTL_ID_TOKEN: '' },
         'id_tokens: { CHATCTL_ID_TOKEN: { aud:',
       ],
-      ['if the variable is empty', { CHATCTL_OIDC: 'env:NONE' }, 'NONE is not set'],
-      [
-        'if the variable holds another secret',
-        { CHATCTL_ID_TOKEN: 'ghp_secret-value' },
-        'it is not a JSON Web Token',
-      ],
-      ['if the file does not exist', { CHATCTL_OIDC: 'file:none.jwt' }, 'Cannot read CHATCTL_OIDC: none.jwt'],
-      ['if the file is empty', { CHATCTL_OIDC: 'file:empty' }, 'the identity token in empty is empty'],
-      [
-        'if the file is a directory',
-        { CHATCTL_OIDC: 'file:.' },
-        'Cannot read CHATCTL_OIDC: .: it is a directory',
-      ],
-      [
-        'if the file is too large',
-        { CHATCTL_OIDC: 'file:large' },
-        'CHATCTL_OIDC: large is larger than 64 KiB',
-      ],
-      [
-        'if the file is a device',
-        { CHATCTL_OIDC: 'file:/dev/zero' },
-        'Cannot read CHATCTL_OIDC: /dev/zero: it is a device, not a regular file',
-      ],
+      ['the variable is empty', { CHATCTL_OIDC: 'env:NONE' }, 'NONE is not set'],
+      ['the variable has another secret', { CHATCTL_ID_TOKEN: 'ghp_secret' }, 'it is not a JSON Web Token'],
+      ['the file does not exist', { CHATCTL_OIDC: 'file:none.jwt' }, `${unreadable}none.jwt`],
+      ['the file is empty', { CHATCTL_OIDC: 'file:empty' }, 'the identity token in empty is empty'],
+      ['the file is a directory', { CHATCTL_OIDC: 'file:.' }, `${unreadable}.: it is a directory`],
+      ['the file is too large', { CHATCTL_OIDC: 'file:large' }, 'CHATCTL_OIDC: large is larger than 64 KiB'],
+      ['it is a device', { CHATCTL_OIDC: 'file:/dev/zero' }, `${unreadable}/dev/zero: it is a device, not a`],
     ] as [string, NodeJS.ProcessEnv, string][])
-      it(what, async () => {
+      it(`if ${what}`, async () => {
         const failed = await models(env)
         expectFailure(failed, 4, words)
         expect(failed.stderr).not.to.contain('ghp_secret')
@@ -269,14 +247,10 @@ describe('a CI job without a stored key', () => {
     expect(stranger.stderr).not.to.contain('service trust')
   })
 
+  const invalidToken = { access_token: 'hidden-token\u001b[2J', token_type: 'Bearer' }
   for (const [what, behavior, exitCode, words] of [
     ['500', answer(500), 69, 'responded 500'],
-    [
-      'control characters',
-      json(200, { access_token: 'hidden-token\u001b[2J', token_type: 'Bearer' }),
-      1,
-      'a token with invalid characters',
-    ],
+    ['control characters', json(200, invalidToken), 1, 'a token with invalid characters'],
     ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
   ] as [string, Behavior, number, string][])
     it(`fails with ${exitCode} if the token endpoint sends ${what}`, async () => {
@@ -290,8 +264,7 @@ describe('a CI job without a stored key', () => {
 
   it('leaves the outcome of no change unknown if the token endpoint does not respond', async () => {
     world.server.script.token = [silent]
-    const change = ['users', 'update', 'u1', '--name', 'Ada', ...hurried]
-    const failed = await run(change)
+    const failed = await run(['users', 'update', 'u1', '--name', 'Ada', ...hurried])
     expectFailure(failed, 69, `No response from ${world.server.url}`)
     expect(failed.stderr).not.to.contain('unknown')
     const activity = await run(['activity', '--json'])

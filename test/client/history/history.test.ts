@@ -17,13 +17,12 @@ describe('reading back the history', () => {
 
   async function walk(): Promise<string[]> {
     const ids: string[] = []
-    for await (const { messages } of client.history.pages({ context_id: 'c', limit: 4 })) {
+    for await (const { messages } of client.history.pages({ context_id: 'c', limit: 4 }))
       ids.unshift(...messages.map((message) => message.id ?? ''))
-    }
     return ids
   }
 
-  for (const cursor of ['id', 'created_at'] as const) {
+  for (const cursor of ['id', 'created_at'] as const)
     it(`tries a cursor that had no effect only once: ${cursor}`, async () => {
       await server.serve(historyService({ ...plainReading, cursor, unknown: 'same' }, all))
       client = new Client({ baseUrl: server.url })
@@ -31,7 +30,6 @@ describe('reading back the history', () => {
       expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
       expect(server.requests.every((request) => request.path.includes('context_id=c'))).to.equal(true)
     })
-  }
 
   it('sends one request for each page, also if pages are shorter than the limit', async () => {
     await server.serve(historyService({ ...plainReading, short: [1] }, all))
@@ -43,8 +41,7 @@ describe('reading back the history', () => {
   it('fails if neither cursor leads to older messages', async () => {
     await server.serve(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
-    const failure = await failureOf(walk())
-    expect(failure.kind).to.equal('invalid_response')
+    expect((await failureOf(walk())).kind).to.equal('invalid_response')
     // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages, and the newest.
     expect(server.requests).to.have.lengthOf(7)
   })

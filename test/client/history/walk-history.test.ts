@@ -66,8 +66,8 @@ describe('reading back the history of a service of any kind', function () {
     )
   })
 
-  it('returns every message if pages are shorter than the limit', async () => {
-    await fc.assert(
+  it('returns every message if pages are shorter than the limit', () =>
+    fc.assert(
       fc.asyncProperty(
         readings,
         minutes(1),
@@ -80,8 +80,7 @@ describe('reading back the history of a service of any kind', function () {
         },
       ),
       runs,
-    )
-  })
+    ))
 
   it('returns every message if a cursor names a row, however many messages have the same time', async () => {
     const rows = fc.record({
@@ -101,8 +100,8 @@ describe('reading back the history of a service of any kind', function () {
     )
   })
 
-  it('returns every message if none has a time, or none has an ID', async () => {
-    await fc.assert(
+  it('returns every message if none has a time, or none has an ID', () =>
+    fc.assert(
       fc.asyncProperty(readings, minutes(1), fc.boolean(), async (reading, at, hasTimes) => {
         const stored = storedAt(at).map(({ id, created_at, ...rest }) => ({
           ...rest,
@@ -115,8 +114,7 @@ describe('reading back the history of a service of any kind', function () {
         expect(messages).to.have.deep.members(stored)
       }),
       runs,
-    )
-  })
+    ))
 
   it('reports that messages may be missing if a full page has messages of one time', async () => {
     const stored = storedAt([0, 1, 1, 1, 1, 1, 1, 2])

@@ -24,11 +24,8 @@ describe('a base URL', () => {
     'http://[::1]:8080/x',
     'http://localhost:3000',
     'HTTPS://API.example.com',
-  ]) {
-    it(`can be ${text}`, () => {
-      expect(readBaseUrl(text).href).to.be.a('string')
-    })
-  }
+  ])
+    it(`can be ${text}`, () => expect(readBaseUrl(text).href).to.be.a('string'))
 
   const refused: [string, RegExp][] = [
     ['', /not a URL/],
@@ -45,11 +42,9 @@ describe('a base URL', () => {
     ['https://api.example.com/#x', /a query or a fragment/],
     ['https://api.example.com/?', /a query/],
   ]
-  for (const [text, message] of refused) {
-    it(`is refused if it is ${text || 'empty'}`, () => {
-      expect(refusalOf(() => readBaseUrl(text)).message).to.match(message)
-    })
-  }
+  for (const [text, message] of refused)
+    it(`is refused if it is ${text || 'empty'}`, () =>
+      expect(refusalOf(() => readBaseUrl(text)).message).to.match(message))
 
   it('with a user name or password is refused, and the error does not repeat them', () => {
     const failure = refusalOf(() => readBaseUrl('https://admin:canary-password@api.example.com'))
@@ -96,19 +91,14 @@ describe('a request path', () => {
     '/v1\t',
     '/\u0000',
     '/\ud800',
-  ]) {
-    it(`is refused if it is ${JSON.stringify(path)}`, () => {
-      refusalOf(() => resolvePath(base, path))
-    })
-  }
+  ])
+    it(`is refused if it is ${JSON.stringify(path)}`, () => refusalOf(() => resolvePath(base, path)))
 
-  it('may contain .. as long as it stays below the base URL', () => {
-    expect(resolvePath(base, '/v1/x/../settings').pathname).to.equal('/chat-service/v1/settings')
-  })
+  it('may contain .. as long as it stays below the base URL', () =>
+    expect(resolvePath(base, '/v1/x/../settings').pathname).to.equal('/chat-service/v1/settings'))
 
-  it('is refused if it only begins with the same characters as the base path', () => {
-    refusalOf(() => resolvePath(base, '/../chat-service-evil/x'))
-  })
+  it('is refused if it only begins with the same characters as the base path', () =>
+    refusalOf(() => resolvePath(base, '/../chat-service-evil/x')))
 
   const ids: [string, string][] = [
     ['usr_1', '/v1/users/usr_1'],
@@ -120,20 +110,15 @@ describe('a request path', () => {
     ['...', '/v1/users/...'],
     ['$&', '/v1/users/%24%26'],
   ]
-  for (const [id, path] of ids) {
+  for (const [id, path] of ids)
     it(`contains the ID ${id} escaped`, () => {
       expect(expandPath('/v1/users/{id}', { id })).to.equal(path)
       expect(resolvePath(base, path).pathname).to.equal(`/chat-service${path}`)
     })
-  }
 
-  for (const id of ['', '.', '..', 'a\nb', '\u0085', '\u007f', '\udc00']) {
-    it(`is refused with the ID ${JSON.stringify(id)}`, () => {
-      refusalOf(() => expandPath('/v1/users/{id}', { id }))
-    })
-  }
+  for (const id of ['', '.', '..', 'a\nb', '\u0085', '\u007f', '\udc00'])
+    it(`is refused with the ID ${JSON.stringify(id)}`, () =>
+      refusalOf(() => expandPath('/v1/users/{id}', { id })))
 
-  it('is refused if the ID is missing', () => {
-    refusalOf(() => expandPath('/v1/users/{id}'))
-  })
+  it('is refused if the ID is missing', () => refusalOf(() => expandPath('/v1/users/{id}')))
 })

@@ -64,7 +64,7 @@ describe('a connection with TLS or a proxy', () => {
       /^the certificate is self-signed$/,
       /NODE_EXTRA_CA_CERTS.*NODE_USE_SYSTEM_CA=1/,
     ],
-  ] as const) {
+  ] as const)
     it(`to a service with a certificate ${what} sends nothing, and is not retried`, async () => {
       const own = makeCertificate(name)
       await using other = await startScriptedServer(json(200, {}), { certificate: own })
@@ -82,7 +82,6 @@ describe('a connection with TLS or a proxy', () => {
       expect(clock.waits).to.deep.equal([])
       expect(other.requests).to.deep.equal([])
     })
-  }
 
   it('with the other scheme than that of the server is a TLS failure with its address', async () => {
     const clock = hurriedClock()
@@ -141,7 +140,7 @@ describe('a connection with TLS or a proxy', () => {
       ALL_PROXY: `http://user:p%40ss@${at}`,
     }),
     'of HTTP, for lack of another': (at) => ({ HTTP_PROXY: `HTTP://user:p%40ss@${at}` }),
-  })) {
+  }))
     it(`uses the proxy ${what}, which sees no credential but its own`, async () => {
       expect(await get(origin, env(new URL(proxy.url).host))).to.deep.equal(arrived)
       const [tunnel] = proxy.requests
@@ -152,14 +151,12 @@ describe('a connection with TLS or a proxy', () => {
       expect(request?.headers.authorization).to.equal(`Bearer ${canary}`)
       expect(request?.headers).not.to.have.property('proxy-authorization')
     })
-  }
 
   it('through a proxy to an IPv6 address verifies the certificate of the address', async () => {
     const own = makeCertificate('2001:db8::1')
     await using other = await startScriptedServer(json(200, { app_name: 'behind' }), { certificate: own })
     await proxy.serve(tunnelTo(() => portOf(other)))
-    const outcome = await get('https://[2001:db8::1]', { HTTPS_PROXY: proxy.url }, [own.cert])
-    expect(outcome).to.deep.equal(arrived)
+    expect(await get('https://[2001:db8::1]', { HTTPS_PROXY: proxy.url }, [own.cert])).to.deep.equal(arrived)
     expect(proxy.requests[0]?.path).to.equal('[2001:db8::1]:443')
   })
 
@@ -184,7 +181,7 @@ describe('a connection with TLS or a proxy', () => {
     expect(await get(origin, env, [certificate.cert, ofProxy.cert])).to.deep.equal(arrived)
   })
 
-  for (const scheme of ['socks5', 'socks5h']) {
+  for (const scheme of ['socks5', 'socks5h'])
     it(`uses a proxy of ${scheme}, which resolves the host, without a warning of Node.js`, async () => {
       const env = { ALL_PROXY: `${scheme}://user:pass@${socks.host}` }
       expect(await get(origin, env)).to.deep.equal(arrived)
@@ -201,7 +198,6 @@ describe('a connection with TLS or a proxy', () => {
       })
       expect(warnings).to.deep.equal([])
     })
-  }
 
   it('bypasses the proxy for the addresses of a network in NO_PROXY', () => {
     const uses = (at: string, excepted: string) =>
@@ -226,7 +222,7 @@ describe('a connection with TLS or a proxy', () => {
     ['test', true],
     [`*.${host}`, false],
     [' * ', true],
-  ] as const) {
+  ] as const)
     it(`${bypasses ? 'bypasses' : 'uses'} the proxy with NO_PROXY=${value}`, async () => {
       // Not even the URL of the proxy is read.
       const named = bypasses ? 'socks9://x' : proxy.url
@@ -236,7 +232,6 @@ describe('a connection with TLS or a proxy', () => {
       else expect(outcome).to.deep.equal(arrived)
       expect(proxy.requests).to.have.length(bypasses ? 0 : 1)
     })
-  }
 
   it('to a loopback address never uses a proxy', async () => {
     // The certificate is for another name, so a TLS failure shows that the service itself responded.
@@ -256,11 +251,10 @@ describe('a connection with TLS or a proxy', () => {
       'Cannot reach O: the proxy P refused the connection (status 407)',
     ],
     ['that hangs up', hangUp, 'Cannot reach the proxy P for O: connection reset'],
-  ] as const) {
+  ] as const)
     it(`with a proxy ${what} names the proxy and its variable, but not its password`, async () => {
       await proxy.serve(make)
-      const named = `http://user:canary@${new URL(proxy.url).host}`
-      const outcome = await get(origin, { HTTPS_PROXY: named })
+      const outcome = await get(origin, { HTTPS_PROXY: `http://user:canary@${new URL(proxy.url).host}` })
       expect(outcome).to.deep.include({
         kind: 'unreachable',
         message: words.replace(/\b[PO]\b/g, (name) => (name === 'O' ? origin : `${proxy.url} (HTTPS_PROXY)`)),
@@ -268,7 +262,6 @@ describe('a connection with TLS or a proxy', () => {
       })
       expect(JSON.stringify(outcome)).not.to.include('canary')
     })
-  }
 
   it('with an unreachable proxy is retried', async () => {
     const clock = hurriedClock()
@@ -302,12 +295,11 @@ describe('a connection with TLS or a proxy', () => {
       'ALL_PROXY names a proxy that begins with socks4://, which is not supported',
       /socks5h:\/\//,
     ],
-  ] as const) {
+  ] as const)
     it(`with ${variable}=${value} is refused, and the error does not repeat the value`, async () => {
       const outcome = await get(origin, { [variable]: value })
       expect(outcome).to.include({ kind: 'config', message })
       expect(outcome).to.have.property('hint').that.match(hint)
       expect(JSON.stringify(outcome)).not.to.include('canary')
     })
-  }
 })

@@ -25,9 +25,8 @@ describe('a rate limit in response headers', () => {
   })
 
   it('is undefined if Retry-After is neither a number nor a date', () => {
-    for (const value of ['soon', '-5', '1e3', '', '5 minutes or so x']) {
+    for (const value of ['soon', '-5', '1e3', '', '5 minutes or so x'])
       expect(readRetryAfter({ 'retry-after': value }, now), value).to.equal(undefined)
-    }
   })
 
   it('is at most a year, so that its end is a date', () => {
@@ -69,11 +68,8 @@ describe('a rate limit in response headers', () => {
     ['no headers', {}, {}],
     ['invalid headers', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
   ]
-  for (const [what, headers, quota] of quotas) {
-    it(`is read from ${what}`, () => {
-      expect(readQuota(headers, now)).to.deep.equal(quota)
-    })
-  }
+  for (const [what, headers, quota] of quotas)
+    it(`is read from ${what}`, () => expect(readQuota(headers, now)).to.deep.equal(quota))
 
   it('is read from Retry-After before any quota', () => {
     expect(readWait({ 'retry-after': '3', ratelimit: '"x";r=0;t=30' }, now)).to.equal(3000)
@@ -97,7 +93,6 @@ describe('a rate limit in response headers', () => {
     ['a limit without a window', { 'x-ratelimit-limit': '100' }, undefined],
     ['a window of zero', { 'ratelimit-policy': '100;w=0' }, undefined],
     ['no headers', {}, undefined],
-  ] as [string, Record<string, string>, ReturnType<typeof readPolicy>][]) {
+  ] as [string, Record<string, string>, ReturnType<typeof readPolicy>][])
     it(`has a policy read from ${name}`, () => expect(readPolicy(headers)).to.deep.equal(policy))
-  }
 })

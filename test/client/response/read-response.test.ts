@@ -71,14 +71,13 @@ describe('an HTTP response', () => {
       [{ response: [] }, () => client.chat.send({ message: 'hi' }), /contains no reply/],
       [{ messages: 7 }, () => client.history.page(), /messages must be an array/],
     ]
-    for (const [body, call, message] of wrong) {
+    for (const [body, call, message] of wrong)
       it(`is unusable if a field has the wrong type: ${JSON.stringify(body)}`, async () => {
         await start(json(200, body))
         const failure = await failureOf(call())
         expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
       })
-    }
 
     it('is usable, and an empty reply, if a completion contains only reasoning', async () => {
       await start(json(200, { choices: [{ message: { content: null, reasoning_content: 'Hm' } }] }))
@@ -95,23 +94,21 @@ describe('an HTTP response', () => {
       expect((await client.users.get('u1')).warning).to.include('is not valid UTF-8')
     })
 
-    for (const call of ['send', 'collect'] as const) {
+    for (const call of ['send', 'collect'] as const)
       it(`is refused by chat.${call} if it is longer than maxBodyMiB`, async () => {
         await start(json(200, { response: 'x'.repeat(2 * 1024 * 1024) }), { maxBodyMiB: 1 })
         const failure = await failureOf(client.chat[call]({ message: 'hi' }))
         expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
       })
-    }
 
-    for (const [what, behavior, message] of useless) {
+    for (const [what, behavior, message] of useless)
       it(`is unusable with ${what}`, async () => {
         await start(behavior)
         const failure = await failureOf(client.chat.models())
         expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
       })
-    }
 
     it('is reported with the requested URL if it is a web page', async () => {
       await start(webPage)
@@ -134,14 +131,13 @@ describe('an HTTP response', () => {
     for (const [what, behavior] of [
       ['nothing', empty],
       ['204', noContent],
-    ] as const) {
+    ] as const)
       it(`is a success with ${what}`, async () => {
         await start(behavior)
         const got = await client.settings.update({ app_name: 'x' })
         expect(got.body).to.equal(undefined)
         expect(got).not.to.have.property('warning')
       })
-    }
 
     it('is a success with a warning if the body is not JSON', async () => {
       await start(garbage)
@@ -170,7 +166,7 @@ describe('an HTTP response', () => {
       ['success: false with a message', { success: false, message: 'No such theme' }, 'No such theme'],
       ['the error body', { error: { code: 'quota', message: 'Too big' } }, 'Too big'],
     ]
-    for (const [what, body, message] of denials) {
+    for (const [what, body, message] of denials)
       it(`is a failure: ${what}`, async () => {
         await start(json(200, body))
         expect(await failureOf(client.users.updateSettings({ theme: 'x' }))).to.include({
@@ -179,7 +175,6 @@ describe('an HTTP response', () => {
         })
         expect((await failureOf(client.users.create({}))).kind).to.equal('rejected')
       })
-    }
 
     it('is a success with error: null', async () => {
       await start(json(200, { error: null, app_name: 'x' }))
@@ -200,11 +195,8 @@ describe('an HTTP response', () => {
       [500, 'server_error'],
       [503, 'server_error'],
       [599, 'server_error'],
-    ] as const) {
-      it(`is a failure of kind ${kind} for ${status}`, () => {
-        expect(kindOfStatus(status)).to.equal(kind)
-      })
-    }
+    ] as const)
+      it(`is a failure of kind ${kind} for ${status}`, () => expect(kindOfStatus(status)).to.equal(kind))
 
     it('is a failure with the message, code, and details of the service', async () => {
       const body = { error: { code: 'no_user', message: 'No such user', details: { id: 'x' } } }
@@ -225,7 +217,7 @@ describe('an HTTP response', () => {
     for (const [what, behavior] of [
       ['500', failing(500, 'internal', 'Oops')],
       ['502 of a gateway', html502],
-    ] as const) {
+    ] as const)
       it(`leaves the outcome of a POST or PATCH unknown: ${what}`, async () => {
         await start(behavior)
         for (const failure of [
@@ -237,7 +229,6 @@ describe('an HTTP response', () => {
         }
         expect(hintOf(await failureOf(client.settings.get()))).to.equal(undefined)
       })
-    }
 
     it('leaves no outcome unknown if the service says that it has stored nothing', async () => {
       await start(json(507, { error: { code: 'storage_full', message: 'Full', details: { stored: false } } }))
@@ -290,12 +281,11 @@ describe('an HTTP response', () => {
         'rejected',
       ],
     ]
-    for (const [what, behavior, message, code] of shapes) {
+    for (const [what, behavior, message, code] of shapes)
       it(`is understood with ${what}`, async () => {
         await start(behavior)
         expect(await failureOf(client.users.get('x'))).to.include({ message, code })
       })
-    }
 
     it('counts by its status even if the body is truncated', async () => {
       await start((_, response, incoming) => {

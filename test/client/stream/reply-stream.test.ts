@@ -96,7 +96,7 @@ describe('a reply stream', () => {
       answer(200, { 'content-type': 'text/plain', 'content-length': '50', connection: 'close' }, 'Hello'),
     ],
     ['silence', sse(deltas, { done: false, ending: 'stalled' })],
-  ] as const) {
+  ] as const)
     it(`with ${what} is truncated, keeps its text, and is not requested again`, async () => {
       await start(script, { idleTimeout: heldTimeout })
       // The reader asks for the next piece, and so starts its timer, before the next turn.
@@ -108,7 +108,6 @@ describe('a reply stream', () => {
       expect(end.failure?.request?.url).to.equal(`${server.url}/api/chat/send`)
       expect(server.requests).to.have.lengthOf(1)
     })
-  }
 
   it('ends at the end marker, whether the connection is closed or not', async () => {
     await start(sse(deltas, { ending: 'stalled' }), { idleTimeout: 60_000 })
@@ -175,9 +174,8 @@ describe('a reply stream', () => {
 
   it('is limited by the timeout until its first byte', async () => {
     await start([silent, stream([], { ending: 'stalled' })], { timeout: 80 })
-    for (let turn = 0; turn < 2; turn++) {
+    for (let turn = 0; turn < 2; turn++)
       expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('timeout')
-    }
   })
 
   it('is not limited by the timeout after its first byte', async () => {

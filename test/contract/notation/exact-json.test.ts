@@ -18,16 +18,15 @@ import { settingsFileView } from '../../../src/view/settings-file-view.ts'
 import { anyJsonText, anyNumberText, anyText } from '../any-json.ts'
 
 describe('JSON with exact numbers', () => {
-  it('is written as it was read, with any numbers', () => {
+  it('is written as it was read, with any numbers', () =>
     fc.assert(
       fc.property(anyJsonText, (text) => {
         expect(JSON.stringify(parseJson(text))).to.equal(text)
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
-  it('finds numbers in every position and between any white space', () => {
+  it('finds numbers in every position and between any white space', () =>
     fc.assert(
       fc.property(
         anyNumberText,
@@ -39,19 +38,16 @@ describe('JSON with exact numbers', () => {
         },
       ),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
   it('is parsed without a reviver if only its texts look like such numbers', () => {
-    for (const text of ['{"at":"2026-01-01T08:30:00.000Z"}', '{"at":"2026-01-01T08:30:00.500000+00:00"}']) {
+    for (const text of ['{"at":"2026-01-01T08:30:00.000Z"}', '{"at":"2026-01-01T08:30:00.500000+00:00"}'])
       expect(mayHoldExactNumbers(text)).to.equal(false)
-    }
-    for (const number of ['1.0', '0.500', '-2.50']) {
+    for (const number of ['1.0', '0.500', '-2.50'])
       for (const text of [`[${number}]`, `{"a":${number}}`, `[${number} ,1]`, number]) {
         expect(mayHoldExactNumbers(text)).to.equal(true)
         expect(JSON.stringify(parseJson(text))).to.equal(text.replace(' ', ''))
       }
-    }
   })
 
   it('uses a double if JSON.stringify writes the number in the same way', () => {
@@ -92,11 +88,9 @@ describe('JSON with exact numbers', () => {
     ['1e400', '1e401', false],
     ['0.1', '0.10000000000000000001', false],
     ['-1', '1', false],
-  ] as const) {
-    it(`treats ${one} and ${other} as ${isSame ? 'one number' : 'two numbers'}`, () => {
-      expect(canonicalNumber(numberOf(one)) === canonicalNumber(numberOf(other))).to.equal(isSame)
-    })
-  }
+  ] as const)
+    it(`treats ${one} and ${other} as ${isSame ? 'one number' : 'two numbers'}`, () =>
+      expect(canonicalNumber(numberOf(one)) === canonicalNumber(numberOf(other))).to.equal(isSame))
 
   for (const [source, double] of [
     ['9007199254740993', Number.MAX_SAFE_INTEGER],
@@ -105,11 +99,9 @@ describe('JSON with exact numbers', () => {
     ['0.10', 0.1],
     ['1.00000000000000000001', 0.5],
     ['-1e-400', -0.5],
-  ] as const) {
-    it(`validates ${source} as ${double}, which is an integer exactly if the number is one`, () => {
-      expect(withDoubles({ a: [numberOf(source)] })).to.deep.equal({ a: [double] })
-    })
-  }
+  ] as const)
+    it(`validates ${source} as ${double}, which is an integer exactly if the number is one`, () =>
+      expect(withDoubles({ a: [numberOf(source)] })).to.deep.equal({ a: [double] }))
 })
 
 /** The value with each exact number replaced by the nearest double. */
@@ -130,18 +122,17 @@ function toValue(located: Located | undefined): unknown {
 
 function* placesIn(located: Located): Generator<[at: number, source: string]> {
   if (located.kind === 'list') for (const item of located.items) yield* placesIn(item)
-  if (located.kind === 'map') {
+  if (located.kind === 'map')
     for (const { key, keyAt, value } of located.entries) {
       yield [keyAt, JSON.stringify(key)]
       yield* placesIn(value)
     }
-  }
   if (located.kind === 'scalar') yield [located.at, JSON.stringify(located.value)]
   else yield [located.at, located.kind === 'map' ? '{' : '[']
 }
 
 describe('locateJson', () => {
-  it('reads the same value as parseJson, with exact numbers', () => {
+  it('reads the same value as parseJson, with exact numbers', () =>
     fc.assert(
       fc.property(anyJsonText, (text) => {
         const { root, fault, repeated } = locateJson(text, bounds)
@@ -149,10 +140,9 @@ describe('locateJson', () => {
         if (repeated.length > 0) return
         expect(JSON.stringify(toValue(root))).to.equal(JSON.stringify(parseJson(text)))
       }),
-    )
-  })
+    ))
 
-  it('knows the position of each value and each name', () => {
+  it('knows the position of each value and each name', () =>
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (json, indent) => {
         const text = JSON.stringify(JSON.parse(json), undefined, indent)
@@ -160,8 +150,7 @@ describe('locateJson', () => {
         if (root === undefined) throw new Error('there is no value')
         for (const [at, source] of placesIn(root)) expect(text.slice(at, at + source.length)).to.equal(source)
       }),
-    )
-  })
+    ))
 
   it('rejects exactly the texts that JSON.parse rejects', () => {
     const part = fc.constantFrom(
@@ -194,11 +183,9 @@ describe('locateJson', () => {
     ['["a\n"]', 1, 'not a JSON string'],
     ['['.repeat(100_000), 101, 'nested too deeply'],
   ]
-  for (const [text, at, words] of faults) {
-    it(`names what is missing in ${JSON.stringify(text.slice(0, 20))}`, () => {
-      expect(locateJson(text, bounds).fault).to.deep.equal({ at, words })
-    })
-  }
+  for (const [text, at, words] of faults)
+    it(`names what is missing in ${JSON.stringify(text.slice(0, 20))}`, () =>
+      expect(locateJson(text, bounds).fault).to.deep.equal({ at, words }))
 
   it('returns the part of the value before a limit is exceeded', () => {
     const { root, fault } = locateJson('{"a": [1, 2], "b": 3}', { depth: 100, values: 3 })
@@ -233,7 +220,7 @@ function doubles(text: string): unknown {
 }
 
 describe('YAML', () => {
-  it('written by chatctl is read back by chatctl with the same numbers', () => {
+  it('written by chatctl is read back by chatctl with the same numbers', () =>
     fc.assert(
       fc.property(anyJsonText, (text) => {
         const document = read(write(parseJson(text)))
@@ -241,14 +228,13 @@ describe('YAML', () => {
         expect(withOneSpelling(document.toJS())).to.equal(withOneSpelling(parseJson(text)))
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
   for (const [name, schema] of [
     ['1.2', CORE_SCHEMA],
     ['1.1', YAML11_SCHEMA],
-  ] as const) {
-    it(`written by chatctl means the same to another reader of YAML ${name}`, () => {
+  ] as const)
+    it(`written by chatctl means the same to another reader of YAML ${name}`, () =>
       fc.assert(
         fc.property(anyJsonText, (text) => {
           const wanted = doubles(text)
@@ -258,29 +244,25 @@ describe('YAML', () => {
           expect(JSON.stringify(found)).to.equal(JSON.stringify(wanted))
         }),
         { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-      )
-    })
-  }
+      ))
 
-  it('contains no character that readers reject or treat as a line break', () => {
+  it('contains no character that readers reject or treat as a line break', () =>
     fc.assert(
       fc.property(anyJsonText, (text) => {
         expect(write(parseJson(text))).not.to.match(
           /[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u,
         )
       }),
-    )
-  })
+    ))
 
-  it('of settings export is read back by settings apply with any text', () => {
+  it('of settings export is read back by settings apply with any text', () =>
     fc.assert(
       fc.property(anyText, (text) => {
         const file = String(settingsFileView.text?.({ app_name: text }))
         expect(readSettingsFiles([{ name: 's.yaml', text: file }]).settings).to.deep.equal({ app_name: text })
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
   for (const [text, json] of [
     ['9007199254740993', '9007199254740993'],
@@ -296,16 +278,13 @@ describe('YAML', () => {
     ['!!str 1.0', '"1.0"'],
     ['{1234567890123456789: 1}', '{"1234567890123456789":1}'],
     ['{1.0: 1}', '{"1.0":1}'],
-  ] as const) {
-    it(`with the value ${text} is sent as ${json}`, () => {
-      expect(JSON.stringify(read(text).toJS())).to.equal(json)
-    })
-  }
+  ] as const)
+    it(`with the value ${text} is sent as ${json}`, () =>
+      expect(JSON.stringify(read(text).toJS())).to.equal(json))
 
   it('is rejected if a name occurs twice, quoted or as a number', () => {
-    for (const text of ['1.0: a\n1.0: b\n', '1: a\n"1": b\n']) {
+    for (const text of ['1.0: a\n1.0: b\n', '1: a\n"1": b\n'])
       expect(read(text).errors.map(({ code }) => code)).to.deep.equal(['DUPLICATE_KEY'])
-    }
   })
 })
 

@@ -152,15 +152,14 @@ describe('a streamed reply', () => {
         )
       })
 
-      it(`of ${name} with ${ending} is read byte by byte`, () => {
+      it(`of ${name} with ${ending} is read byte by byte`, () =>
         expectReply(
           run(
             type,
             Array.from(bytes, (byte) => Uint8Array.of(byte)),
           ),
           verified,
-        )
-      })
+        ))
     }
 
     // Before its first data, such a reply cannot be distinguished from text.
@@ -225,7 +224,7 @@ describe('a streamed reply', () => {
   })
 
   const types = ['application/json', 'application/x-ndjson']
-  for (const type of someCells(types, (_, index) => index === 0)) {
+  for (const type of someCells(types, (_, index) => index === 0))
     it(`of one long value as ${type} is read in linear time`, () => {
       // In quadratic time this exceeds the timeout of the test.
 
@@ -236,7 +235,6 @@ describe('a streamed reply', () => {
       const end = endOf(run(type, chunks))
       expect(end.complete && end.text === text).to.equal(true)
     })
-  }
 
   it('is passed on as soon as text arrives', () => {
     const assembly = new Assembly({ contentType: '', status: 200, request })
@@ -262,8 +260,7 @@ describe('a streamed reply', () => {
       '[{"name":"Ada"},{"name":"Bob"}]',
       '{"name":"Ada"}\n{"name":"Bob"}\n',
     ]) {
-      const end = endOf(runText('text/plain', text))
-      expect(end.text, text).to.equal(text)
+      expect(endOf(runText('text/plain', text)).text, text).to.equal(text)
     }
   })
 
@@ -280,8 +277,7 @@ describe('a streamed reply', () => {
   it('is read in the notation that the user selects', () => {
     const say = (format: StreamFormat, body: string, contentType = 'text/html') => {
       const assembly = new Assembly({ contentType, format, status: 200, request })
-      const events = assembly.push(new TextEncoder().encode(body))
-      return endOf([...events, ...assembly.end()])
+      return endOf([...assembly.push(new TextEncoder().encode(body)), ...assembly.end()])
     }
     expect(say('text', 'data: {"delta":"a"}\n\n', sse).text).to.equal('data: {"delta":"a"}\n\n')
     expect(say('text', '{"response":"a"}', 'application/json').text).to.equal('{"response":"a"}')
@@ -323,20 +319,18 @@ describe('a streamed reply', () => {
     ['application/x-ndjson', lines([...whole.map((delta) => ({ delta })), { done: true }])],
   ] as const
 
-  for (const [index, [type, body]] of streams.entries()) {
+  for (const [index, [type, body]] of streams.entries())
     it(`is truncated if a frame is replaced by other data, or damaged at its brace: ${index}`, () => {
       const separator = body.includes('\n\n') ? '\n\n' : '\n'
       const frames = body.trimEnd().split(separator)
-      for (let at = 0; at < 3; at++) {
+      for (let at = 0; at < 3; at++)
         for (const other of ['<html>502</html>', '{"response":"two"', frames[at]?.replace('{', '') ?? '']) {
           const data = separator === '\n' || other.startsWith('data:') ? other : `data: ${other}`
           const end = endOf(runText(type, [...frames.with(at, data), ''].join(separator)))
           // Text before the first frame of JSON is part of a reply in plain text.
           if (at > 0 || separator === '\n') expect(end.complete, `${at} ${data}`).to.equal(false)
         }
-      }
     })
-  }
 
   it('with invalid UTF-8 is truncated, split at any point', () => {
     const bytes = Buffer.from('H\xefllo \xff\xef\xbf\xbd \xe2\x82\xac\xe2', 'latin1')
@@ -364,18 +358,16 @@ describe('a streamed reply', () => {
     ['bare text after a reset', 'text/plain', 'Hello', 'connection reset'],
     ['bare SSE text after a reset', sse, 'data: Hello\n\n', 'connection reset'],
   ]
-  for (const [what, type, body, cut] of cutOff) {
+  for (const [what, type, body, cut] of cutOff)
     it(`of ${what} is truncated, and keeps its text`, () => {
       const end = endOf(runText(type, body, cut))
       expect(end).to.include({ text: 'Hello', complete: false, verified: false })
       expect(end.failure?.kind).to.equal('truncated')
       expect(end.reason).to.be.a('string')
     })
-  }
 
-  it('is complete if the connection is reset after the end marker', () => {
-    expect(endOf(runText(sse, events([choice('Hi'), finish]), 'connection reset')).complete).to.equal(true)
-  })
+  it('is complete if the connection is reset after the end marker', () =>
+    expect(endOf(runText(sse, events([choice('Hi'), finish]), 'connection reset')).complete).to.equal(true))
 
   it('is complete if a reset truncates an event after the finish reason', () => {
     const body = events([choice('Hi'), finish], '{"usa').trimEnd()
@@ -424,14 +416,13 @@ describe('a streamed reply', () => {
     ['an error line', 'application/x-ndjson', '{"delta":"Hi"}\n{"error":"Busy"}\n', 'server_error'],
     ['an error as the only JSON body', 'application/json', '{"error":{"message":"Busy"}}', 'server_error'],
   ]
-  for (const [what, type, body, code] of errors) {
+  for (const [what, type, body, code] of errors)
     it(`fails with ${what}`, () => {
       const end = endOf(runText(type, body))
       expect(end).to.include({ complete: false, verified: false, reason: 'Busy' })
       expect(end.failure).to.include({ kind: 'server_error', code, message: 'Busy' })
       if (type !== 'application/json') expect(end.text).to.equal('Hi')
     })
-  }
 
   const useless: [string, string, string][] = [
     ['nothing', 'text/plain', ''],
@@ -440,15 +431,13 @@ describe('a streamed reply', () => {
     ['a JSON body without a text', 'application/json', '{"ok":true}'],
     ['invalid text declared as JSON', 'application/json', '<<<'],
   ]
-  for (const [what, type, body] of useless) {
+  for (const [what, type, body] of useless)
     it(`is unusable with ${what}`, () => {
       const end = endOf(runText(type, body))
       expect(end).to.include({ complete: false, text: '' })
       expect(end.failure?.kind).to.equal('invalid_response')
     })
-  }
 
-  it('is complete and empty if the model returns no text', () => {
-    expect(endOf(runText(sse, events([finish])))).to.include({ complete: true, verified: true, text: '' })
-  })
+  it('is complete and empty if the model returns no text', () =>
+    expect(endOf(runText(sse, events([finish])))).to.include({ complete: true, verified: true, text: '' }))
 })

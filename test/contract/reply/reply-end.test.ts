@@ -54,8 +54,7 @@ describe('the end of a reply', () => {
       }
       expect(isHeard(keepAlive)).to.equal(false)
       expect(isHeard(finish)).to.equal(true)
-      const heard = Array.from({ length: 20 }, () => isHeard(keepAlive))
-      expect(heard.filter(Boolean).length).to.equal(12)
+      expect(Array.from({ length: 20 }, () => isHeard(keepAlive)).filter(Boolean).length).to.equal(12)
       expect([...'data: {"choices":[]}'].every(isHeard)).to.equal(true)
     }
   })
@@ -80,9 +79,7 @@ describe('the end of a reply', () => {
     ],
     ['what the service says', { response: 'x', finish_reason: 'stop', end: 'refusal' }, 'refusal'],
   ] as const)
-    it(`is decided by ${what}`, () => {
-      expect(readWholeReply(body).end).to.equal(end)
-    })
+    it(`is decided by ${what}`, () => expect(readWholeReply(body).end).to.equal(end))
 })
 
 const sse = 'text/event-stream'
@@ -212,15 +209,14 @@ describe('a streamed reply with reasoning', () => {
       expect(types.lastIndexOf('reasoning')).to.be.lessThan(types.indexOf('delta'))
     })
 
-    it(`of ${name} gives the same events, split into any chunks`, () => {
+    it(`of ${name} gives the same events, split into any chunks`, () =>
       fc.assert(
         fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (points) => {
           const sorted = [0, ...points.sort((a, b) => a - b), bytes.length]
           const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
           expect(run(type, chunks)).to.deep.equal(whole)
         }),
-      )
-    })
+      ))
   }
 
   it('of plain SSE text is read if its events have a name', () => {
@@ -245,8 +241,7 @@ describe('a streamed reply with reasoning', () => {
 
   it('may return to reasoning after a part of the text', () => {
     const deltas = [{ reasoning: 'One' }, { content: 'a' }, { reasoning: 'two' }, { content: 'b' }]
-    const frames = deltas.map((delta) => chunk(delta))
-    const events = read(sse, data([...frames, chunk({}, 'stop')]))
+    const events = read(sse, data([...deltas.map((delta) => chunk(delta)), chunk({}, 'stop')]))
     expect(events.slice(1, -1)).to.deep.equal([
       { type: 'reasoning', text: 'One' },
       { type: 'delta', text: 'a' },
@@ -269,7 +264,7 @@ describe('a streamed reply with reasoning', () => {
     '{"reasoning": "Hm"}',
     '{"reasoning": "Hm", "answer": 42}\n{"reasoning": "Hm", "answer": 43}\n',
     '{"thinking": "Hm", "answer": 42}\nThat is all.',
-  ]) {
+  ])
     it(`does not take the text ${JSON.stringify(text)} for reasoning`, () => {
       for (const type of ['text/plain', '']) {
         const events = read(type, text)
@@ -280,7 +275,6 @@ describe('a streamed reply with reasoning', () => {
       expect(textOf(wrapped, 'reasoning')).to.equal('')
       expect(endOf(wrapped).text).to.equal(text)
     })
-  }
 
   it('ignores a reasoning field that is not text', () => {
     const frames = [{ reasoning: true }, { reasoning_content: { text: 'Hm' } }, { reasoning: null }].map(

@@ -56,22 +56,20 @@ describe('a message with files', () => {
     ['quotes a name with a line break', 'a\n```\nb', 'x\n', 'File: "a\\n```\\nb"\n\n```\nx\n```'],
     ['has no language for a hidden file', 'dir/.env', 'x\n', 'File: dir/.env\n\n```\nx\n```'],
     ['has the file extension in lower case as language', 'A.PY', 'x\n', 'File: A.PY\n\n```py\nx\n```'],
-  ] as const) {
+  ] as const)
     it(title, () => {
       expect(joinFiles({ files: [{ name, content }], text: '' })).to.equal(block)
       expect(splitFiles(block)).to.deep.equal({ files: [{ name, content }], text: '' })
     })
-  }
 
-  it('contains the exact name and content of each file', () => {
+  it('contains the exact name and content of each file', () =>
     fc.assert(
       fc.property(files, (all) => {
         const parts = { files: all, text: 'Review these' }
         expect(splitFiles(joinFiles(parts))).to.deep.equal(parts)
         expect(splitFiles(joinFiles({ files: all, text: '' }))).to.deep.equal({ files: all, text: '' })
       }),
-    )
-  })
+    ))
 
   it('is unchanged if it is split and joined again', () => {
     const isUnchanged = (message: string) => {
