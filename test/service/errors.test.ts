@@ -42,9 +42,8 @@ onEachEngine('the embedded service', (withService) => {
 
   it('rejects a body that is not JSON in UTF-8', () =>
     withService(async ({ call, url, key }) => {
-      for (const body of ['{', '[1', 'x', '{"__proto__":{"a":1}}']) {
+      for (const body of ['{', '[1', 'x', '{"__proto__":{"a":1}}'])
         expectError(await call('POST', '/v1/users', body), 400, 'invalid_request')
-      }
       const response = await fetch(`${url}/v1/users`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -103,9 +102,8 @@ onEachEngine('the embedded service', (withService) => {
 
   it('rejects a body that is missing, is not an object, or has another type', () =>
     withService(async ({ call }) => {
-      for (const body of [[], 'null', '"x"', '5']) {
+      for (const body of [[], 'null', '"x"', '5'])
         expectError(await call('PATCH', '/v1/settings', body), 400, 'invalid_request')
-      }
       expectError(await call('PATCH', '/v1/settings'), 400, 'invalid_request')
       // A change of nothing is valid.
       expect((await call('PATCH', '/v1/settings', {})).status).to.equal(200)
@@ -145,8 +143,7 @@ onEachEngine('the embedded service', (withService) => {
         `PATCH /v1/settings HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
           'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
       )
-      const answer = await text(socket)
-      expect(answer)
+      expect(await text(socket))
         .to.match(/^HTTP\/1\.1 408 /)
         .and.include('request_timeout')
     }))

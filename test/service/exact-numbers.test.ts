@@ -30,8 +30,7 @@ onEachTransport('numbers that a double cannot represent', (withService) => {
   it('are stored in settings and returned as they were sent', () =>
     withService(async ({ call }) => {
       const limits = '{"max_tokens":9007199254740993,"max_requests_per_min":60.0}'
-      const changed = await call('PATCH', '/v1/settings', parseJson(`{"limits":${limits}}`))
-      expect(changed.text).to.include(limits)
+      expect((await call('PATCH', '/v1/settings', parseJson(`{"limits":${limits}}`))).text).to.include(limits)
       expect((await call('GET', '/v1/settings')).text).to.include(limits)
     }))
 

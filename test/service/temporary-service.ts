@@ -135,6 +135,9 @@ export const modelOn =
 /** A service on an empty directory, closed and deleted after `use`. */
 export const withService = withServiceOn('sqlite')
 
+/** The same with a model server. */
+export const withModel = modelOn(withService)
+
 const testedEngine = (): Engine => (process.env['CHATCTL_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite')
 
 /**

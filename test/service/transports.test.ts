@@ -179,7 +179,7 @@ describe('the service in this process', () => {
   const expectSame = (key: KeyName | undefined, request: RawRequest) =>
     sides.both((side) => side.send(key, request))
 
-  for (const name of Object.keys(endpoints) as EndpointName[]) {
+  for (const name of Object.keys(endpoints) as EndpointName[])
     it(`responds to ${name} as over HTTP`, async () => {
       const request = sound(name)
       const { method, path } = request
@@ -198,7 +198,6 @@ describe('the service in this process', () => {
       for (const body of someCells([tooLarge], () => name === 'sendMessage'))
         expect((await expectSame('admin', { method, path, body })).status).to.equal(413)
     })
-  }
 
   for (const [title, line, more = {}] of unusual) {
     const [method = '', path = ''] = line.split(' ')

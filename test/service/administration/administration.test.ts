@@ -45,8 +45,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         expect(key).to.match(/^ck_[A-Za-z0-9_-]{43}$/)
         expect(rest).to.include({ name: 'ci', tier: 'pro', limit: 1000 })
         const call = caller(url, key)
-        const profile = await call('GET', '/api/user/profile')
-        expect(profile.body.id).to.equal('usr_admin')
+        expect((await call('GET', '/api/user/profile')).body.id).to.equal('usr_admin')
         const [listed] = await administration.listKeys()
         expect(listed).to.include({ id, prefix: key.slice(0, 9), revoked_at: null })
         // Written after the response.
@@ -62,9 +61,8 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
   it('stores only the digest of a key', () =>
     withPlace(engine, async (place) => {
       const { key } = await withAdministration(place, (one) => one.createKey({ name: 'ci', tier: 'free' }))
-      for (const file of readdirSync(place.dataDir)) {
+      for (const file of readdirSync(place.dataDir))
         expect(readFileSync(join(place.dataDir, file), 'latin1')).not.to.include(key.slice(0, 20))
-      }
       const store = await openStore(place)
       expect(JSON.stringify(await store.db.selectFrom('api_keys').selectAll().execute())).not.to.include(key)
       await store.close()
@@ -131,14 +129,13 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         })
       })
       expect(existsSync(data)).to.equal(false)
-      if (database !== undefined) {
+      if (database !== undefined)
         expect(
           await (await sharedPostgres()).query(
             "select * from pg_tables where schemaname = 'public'",
             database,
           ),
         ).to.deep.equal([])
-      }
     }))
 
   it('counts the stored data, and finds the service that announced itself', () => {
@@ -202,7 +199,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       { announce: {} },
     ))
 
-  if (engine === 'sqlite') {
+  if (engine === 'sqlite')
     it('shows the status while another program writes', () =>
       withPlace(engine, async (place) => {
         await (await openStore(place)).close()
@@ -215,7 +212,6 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
           other.close()
         }
       }))
-  }
 
   it('ignores a service that did not announce itself, and one that died', () =>
     withService(async ({ url, dataDir, place }) => {

@@ -155,9 +155,8 @@ onEachTransport('the audit log of the embedded service', (withService) => {
           pass: '[redacted]',
         },
       })
-      for (const name of readdirSync(dataDir)) {
+      for (const name of readdirSync(dataDir))
         expect(readFileSync(join(dataDir, name), 'latin1').includes(key), name).to.equal(false)
-      }
     }))
 })
 
@@ -225,8 +224,7 @@ describe('the id of a request', () => {
       const idOf = async (id: string) =>
         (await call('GET', '/v1/settings', undefined, { 'x-request-id': id })).headers.get('x-request-id')
       for (const id of ['a', 'A.b_c-9', 'x'.repeat(64)]) expect(await idOf(id)).to.equal(id)
-      for (const id of ['', 'x'.repeat(65), 'a b', 'a"b', '{}', 'ä', 'a,b']) {
+      for (const id of ['', 'x'.repeat(65), 'a b', 'a"b', '{}', 'ä', 'a,b'])
         expect(await idOf(id), id).to.match(/^req_[0-9a-z]{26}$/)
-      }
     }))
 })

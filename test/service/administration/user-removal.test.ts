@@ -92,13 +92,11 @@ onEachEngine('a user of the embedded service', (withService, engine) => {
       expect(refused.text).to.include('This user is disabled.')
       expect(await kindOf(administration.createKey({ name: 'x', tier: 'pro', user: id }))).to.equal('refused')
 
-      const enabled = await administration.enableUser(id)
-      expect(enabled).to.include({ disabled_at: null, sign_in_sessions: 0 })
+      expect(await administration.enableUser(id)).to.include({ disabled_at: null, sign_in_sessions: 0 })
       await takesEffect(engine, async () => {
         expect(await statuses()).to.deep.equal({ ...all(false), key: true, trust: true })
       })
-      const again = await signIn(browser, refused)
-      expect(again.text).to.include(email)
+      expect((await signIn(browser, refused)).text).to.include(email)
       const changes = (await administration.listChanges({ action: 'user', limit: 9 })).slice(-2)
       expect(changes.map(({ action, before, after }) => [action, before, after])).to.deep.equal([
         ['user.disable', { disabled_at: null }, { disabled_at: disabled.disabled_at }],
@@ -137,8 +135,7 @@ onEachEngine('a user of the embedded service', (withService, engine) => {
       expect(log).to.include('of another user').and.to.include(keyId)
       const about = await actionsOf(administration, deleted.audit_subject)
       expect(about).to.include.members(['user.create', 'user.update', 'sign_in.succeeded', 'user.delete'])
-      const after = await administration.listChanges({ limit: 1_000 })
-      expect(after).to.have.length(entries.length + 1)
+      expect(await administration.listChanges({ limit: 1_000 })).to.have.length(entries.length + 1)
       const mine = await administration.listChanges({ actor: deleted.audit_subject, limit: 100 })
       expect(mine.length).to.be.above(0)
       for (const [name, tries] of Object.entries(credentials))

@@ -38,7 +38,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
       await callers.close()
     }))
 
-  for (const which of ['this', 'another'] as const) {
+  for (const which of ['this', 'another'] as const)
     it(`are read again after a change by ${which} connection`, () =>
       withStores(async (store, other) => {
         const { db } = which === 'this' ? store : other
@@ -65,7 +65,6 @@ onEachTransport('callers of the embedded service', (_, engine) => {
         })
         await callers.close()
       }))
-  }
 
   it('lose access at the moment when their key expires', () =>
     withStores(async (store) => {
@@ -109,14 +108,9 @@ onEachTransport('callers of the embedded service', (_, engine) => {
         return planted
       })
       const callers = new KeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
-      for (const round of [1, 2]) {
-        for (const { id, key } of keys) {
-          expect(await callers.find(key), `${round}`).to.include({ keyId: id })
-        }
-      }
-      for (let index = 0; index < 50; index++) {
-        expect(await callers.find(`ck_${index}`)).to.equal(undefined)
-      }
+      for (const round of [1, 2])
+        for (const { id, key } of keys) expect(await callers.find(key), `${round}`).to.include({ keyId: id })
+      for (let index = 0; index < 50; index++) expect(await callers.find(`ck_${index}`)).to.equal(undefined)
       await callers.close()
     }))
 })

@@ -4,9 +4,7 @@ import { Client } from '../../../src/client/client.ts'
 import { sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import { modelOn, onEachTransport, withService } from '../temporary-service.ts'
-
-const withModel = modelOn(withService)
+import { modelOn, onEachTransport, withModel } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 

@@ -23,8 +23,7 @@ describe('a reply that is stored while it arrives', () => {
       connection.exec(
         "create trigger full before update on messages begin select raise(abort, 'no room'); end",
       )
-      const failure = await record.store().catch(String)
-      expect(failure).to.include('no room')
+      expect(await record.store().catch(String)).to.include('no room')
       connection.exec('drop trigger full')
       await record.store()
       const { content, incomplete } = await db

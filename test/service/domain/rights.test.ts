@@ -134,7 +134,7 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
         ['an expired key', (await plantKey(db, { expires_at: past })).key],
       ]
       const messages = new Set<string>()
-      for (const [who, key] of invalid) {
+      for (const [who, key] of invalid)
         for (const name of names) {
           const { method, path, body } = soundCall(name, target.id)
           const answer = await caller(url, key)(method, path, body)
@@ -143,7 +143,6 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
           expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
           if (key) messages.add(answer.body.error.message)
         }
-      }
       expect([...messages]).to.deep.equal(['Invalid API key'])
       const { keys: _, ...unchanged } = before as Record<string, unknown>
       expect(await contents(db)).to.deep.include(unchanged)
@@ -190,36 +189,34 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
 
   it('are checked before anything is looked up or read', () =>
     withDatabase(async ({ url }, db) => {
-      const member = await plantUser(db)
-      const call = caller(url, (await plantKey(db, { user_id: member.id })).key)
+      const call = caller(url, (await plantKey(db, { user_id: (await plantUser(db)).id })).key)
       for (const [method, path, body] of [
         ['GET', '/v1/users/usr_nope', undefined],
         ['PATCH', '/v1/users/usr_nope', { name: 'x' }],
         ['POST', '/v1/users/usr_nope/permissions', { role: 'member' }],
         ['POST', '/v1/users', '{'],
         ['PATCH', '/v1/settings', { invalid: true }],
-      ] as const) {
+      ] as const)
         expect((await call(method, path, body)).status, `${method} ${path}`).to.equal(403)
-      }
       expect((await call('GET', '/v1/nope')).status).to.equal(404)
       expect((await call('DELETE', '/v1/users')).status).to.equal(405)
     }))
 
   it("do not extend to another user's conversations, not even for an admin", () =>
     withDatabase(async ({ url, call }, db) => {
-      const member = await plantUser(db)
-      const theirs = caller(url, (await plantKey(db, { user_id: member.id })).key)
+      const theirs = caller(url, (await plantKey(db, { user_id: (await plantUser(db)).id })).key)
       const { body } = await theirs('POST', '/api/chat/send', { message: 'mine' })
+      const asked = { message: 'x', context_id: body.context_id }
       for (const other of [call, caller(url, (await plantKey(db)).key)]) {
-        const path = `/api/chat/history?context_id=${body.context_id}`
-        const answers = [
-          await other('GET', path),
-          await other('POST', '/api/chat/send', { message: 'x', context_id: body.context_id }),
-        ]
-        for (const answer of answers) {
-          expect(answer.status).to.equal(404)
-          expect(answer.body.error.code).to.equal('context_not_found')
-        }
+        for (const { status, body: answer } of [
+          await other('GET', `/api/chat/history?context_id=${body.context_id}`),
+          await other('POST', '/api/chat/send', asked),
+          await other('POST', '/api/chat/send', { ...asked, stream: true }),
+        ])
+          expect([status, answer.error.code]).to.deep.equal([404, 'context_not_found'])
+        const before = await other('GET', `/api/chat/history?before=${body.id}`)
+        expect(before.body.error.code).to.equal('invalid_request')
+        expect((await other('GET', '/api/chat/history')).body.messages).to.deep.equal([])
       }
       expect((await theirs('GET', '/api/chat/history')).body.messages).to.have.length(2)
     }))

@@ -106,9 +106,8 @@ onEachTransport('settings of the embedded service', (withService) => {
         { cors: { allowed_methods: ['G ET'] } },
         { rate_limiting: { requests_per_minute: 0 } },
         { version: '' },
-      ]) {
+      ])
         expect((await call('POST', '/v1/settings/api', body)).status, JSON.stringify(body)).to.equal(400)
-      }
       const { body } = await call('POST', '/v1/settings/api', {
         cors: { allowed_origins: ['*', 'a', 5, 'b'] },
       })
@@ -125,11 +124,10 @@ onEachTransport('settings of the embedded service', (withService) => {
         [200, 200],
         [201, 400],
         [500, 400],
-      ] as const) {
+      ] as const)
         expect((await call('PATCH', '/v1/settings', { app_name: '👍'.repeat(count) })).status).to.equal(
           status,
         )
-      }
     }))
 })
 
@@ -141,7 +139,7 @@ describe('merging a patch', () => {
     ),
   })).node
 
-  it('sets everything that the patch names, keeps the rest, and changes neither input', () => {
+  it('sets everything that the patch names, keeps the rest, and changes neither input', () =>
     fc.assert(
       fc.property(tree, tree, (base, patch) => {
         const [baseBefore, patchBefore] = [structuredClone(base), structuredClone(patch)]
@@ -151,8 +149,7 @@ describe('merging a patch', () => {
         expect(merge(merged, patch)).to.deep.equal(merged)
         expect([base, patch]).to.deep.equal([baseBefore, patchBefore])
       }),
-    )
-  })
+    ))
 })
 
 function expectWithin(part: unknown, whole: unknown): void {

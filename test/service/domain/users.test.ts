@@ -22,8 +22,7 @@ onEachTransport('users of the embedded service', (withService) => {
       expect(answer.body).to.deep.include({ email: ada.email, name: ada.name, metadata: ada.metadata })
       expect(answer.body.created_at).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       expect(answer.text).not.to.include(ada.password)
-      const read = await call('GET', answer.headers.get('location') ?? '')
-      expect(read.body).to.deep.equal(answer.body)
+      expect((await call('GET', answer.headers.get('location') ?? '')).body).to.deep.equal(answer.body)
     }))
 
   it('have their password stored as argon2id, and nowhere else', () =>
@@ -52,9 +51,8 @@ onEachTransport('users of the embedded service', (withService) => {
   it('have ids that sort by creation time', () =>
     withService(async ({ call }) => {
       const ids: string[] = []
-      for (let index = 0; index < 5; index++) {
+      for (let index = 0; index < 5; index++)
         ids.push((await call('POST', '/v1/users', { ...ada, email: `u${index}@example.com` })).body.id)
-      }
       expect([...ids].sort()).to.deep.equal(ids)
     }))
 
@@ -68,8 +66,7 @@ onEachTransport('users of the embedded service', (withService) => {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409])
       const taken = answers.find(({ status }) => status === 409)
       expect(taken?.body.error.code).to.equal('email_taken')
-      const created = answers.find(({ status }) => status === 201)
-      expect(taken?.body.error.details.id).to.equal(created?.body.id)
+      expect(taken?.body.error.details.id).to.equal(answers.find(({ status }) => status === 201)?.body.id)
     }))
 
   it('need an email address and a password of at least 8 characters', () =>
@@ -83,8 +80,7 @@ onEachTransport('users of the embedded service', (withService) => {
         const answer = await call('POST', '/v1/users', { ...ada, email })
         expect(answer.body.error?.details.faults[0].path, JSON.stringify(email)).to.equal('email')
       }
-      const none = await call('POST', '/v1/users', {})
-      expect(none.body.error.details.faults).to.have.length(2)
+      expect((await call('POST', '/v1/users', {})).body.error.details.faults).to.have.length(2)
     }))
 
   it('are updated key by key, and null removes a metadata key', () =>
@@ -120,9 +116,8 @@ onEachTransport('users of the embedded service', (withService) => {
   it('cannot be assigned an unknown role, a malformed permission, or nothing', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin/permissions'
-      for (const body of [{ role: 'emperor' }, { permissions: ['chat'] }, { permissions: ['a:b:c'] }, {}]) {
+      for (const body of [{ role: 'emperor' }, { permissions: ['chat'] }, { permissions: ['a:b:c'] }, {}])
         expect((await call('POST', path, body)).status, JSON.stringify(body)).to.equal(400)
-      }
     }))
 
   it('that do not exist result in 404 on every endpoint', () =>

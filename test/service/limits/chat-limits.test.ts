@@ -1,8 +1,6 @@
 import { expect } from 'chai'
 import { sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
-import { modelOn, withService } from '../temporary-service.ts'
-
-const withModel = modelOn(withService)
+import { withModel, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'x' }]
 

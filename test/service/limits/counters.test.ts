@@ -33,9 +33,8 @@ describe('counting requests in a file', () => {
       const first = new SqliteCounters(directory, noWarning)
       expect(readdirSync(directory)).to.deep.equal([])
       await first.count([ask({ wanted: 3 })])
-      for (const name of readdirSync(directory)) {
+      for (const name of readdirSync(directory))
         expect(statSync(join(directory, name)).mode & 0o777, name).to.equal(0o600)
-      }
       await first.close()
       expect(readdirSync(directory)).to.deep.equal(['limits.db'])
       const second = new SqliteCounters(directory, noWarning)

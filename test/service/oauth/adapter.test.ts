@@ -45,9 +45,8 @@ describe('the records of the OAuth server', () => {
       expect(await adapters('Session').findByUid(String(found?.['sessionUid']))).to.include({
         accountId: 'usr_admin',
       })
-      for (const { model, id_hash: hash } of rows) {
+      for (const { model, id_hash: hash } of rows)
         if (model !== 'Grant') expect(await adapters(model).find(`#${hash}`)).to.equal(undefined)
-      }
       await store.close()
     }))
 })

@@ -203,8 +203,7 @@ onEachEngine('a request for an authorization code of the embedded service', (wit
       const shown = await browser.send(askForCode(service.url).url, {})
       expect(shown.headers.get('location')).to.match(/^\/sign-in\//)
       await createUser(service)
-      const page = await browser.open(askForCode(service.url).url)
-      const consent = await signIn(browser, page)
+      const consent = await signIn(browser, await browser.open(askForCode(service.url).url))
       expect(consent.text).to.include('use your account?')
       expect(consent.headers.get('set-cookie') ?? '').not.to.include('Secure')
     }))
@@ -318,12 +317,11 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       const rows = await store.db.selectFrom('oauth_records').selectAll().execute()
       await store.close()
       expect(rows.length).to.be.above(2)
-      for (const { id_hash: hash } of rows) {
+      for (const { id_hash: hash } of rows)
         for (const guess of [hash, `#${hash}`]) {
           expect(await profileStatus(service.url, guess)).to.equal(401)
           expect((await refresh(service.url, guess)).status).to.equal(400)
         }
-      }
       expect(await profileStatus(service.url, token)).to.equal(200)
     }))
 })

@@ -87,9 +87,8 @@ export function readForm(
   const body = new URLSearchParams()
   for (const [, name = '', value = ''] of inside.matchAll(
     /<input type="hidden" name="([^"]+)" value="([^"]*)"/g,
-  )) {
+  ))
     body.set(name, value)
-  }
   for (const [name, value] of Object.entries(fields)) body.set(name, value)
   return { action: new URL(action, page.url).href, body }
 }

@@ -365,9 +365,8 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       const store = await openStore(place)
       const rows = JSON.stringify(await store.db.selectFrom('oauth_records').selectAll().execute())
       await store.close()
-      for (const secret of [device.device_code, device.user_code, device.user_code.replace('-', '')]) {
+      for (const secret of [device.device_code, device.user_code, device.user_code.replace('-', '')])
         expect(rows).not.to.include(secret)
-      }
     }))
 
   it('does not end if the browser in which it was allowed signs out', () =>

@@ -54,7 +54,7 @@ const places: Record<string, (url: string) => Promise<Place>> = {
 }
 
 describe('the forms of the sign-in', () => {
-  for (const [name, reach] of Object.entries(places)) {
+  for (const [name, reach] of Object.entries(places))
     it(`include ${name}, which is accepted only from its own page`, () =>
       withService(async ({ url, call }) => {
         await createUser({ call })
@@ -69,35 +69,30 @@ describe('the forms of the sign-in', () => {
           for (const [key, value] of Object.entries(changes)) changed.set(key, value)
           return from.send(action, { method: 'POST', body: changed, headers })
         }
-        for (const token of ['', 'x', 'x'.repeat(43), `${body.get('token')}x`]) {
+        for (const token of ['', 'x', 'x'.repeat(43), `${body.get('token')}x`])
           expect((await send({ token }, { origin: url })).status, token).to.equal(403)
-        }
         for (const headers of [
           { origin: 'https://evil.example' },
           { origin: 'null' },
           { origin: url.replace('127.0.0.1', 'localhost') },
           { 'sec-fetch-site': 'cross-site' },
           { 'sec-fetch-site': 'same-site' },
-        ] as Record<string, string>[]) {
+        ] as Record<string, string>[])
           expect((await send({}, headers)).status).to.equal(403)
-        }
-        const text = { 'content-type': 'text/plain', origin: url }
-        expect((await send({}, text)).status).to.equal(415)
+        expect((await send({}, { 'content-type': 'text/plain', origin: url })).status).to.equal(415)
         // Another browser has neither the cookie of the sign-in nor that of the session.
         const foreign = await send({}, { origin: url }, new Browser())
         expect(foreign.status === 400 || foreign.headers.get('location') === '/sign-in').to.equal(true)
         const taken = await send({}, { origin: url })
         expect(taken.status, taken.text).to.be.oneOf([200, 303])
       }))
-  }
 
   it('are rejected if they are too long', () =>
     withService(async ({ url, call }) => {
       await createUser({ call })
       const browser = new Browser()
       const page = await browser.open(askForCode(url).url)
-      const answer = await browser.submit(page, { ...login, password: 'x'.repeat(20_000) })
-      expect(answer.status).to.equal(413)
+      expect((await browser.submit(page, { ...login, password: 'x'.repeat(20_000) })).status).to.equal(413)
     }))
 
   it('cause no error of the service if they are interrupted', () =>
@@ -177,8 +172,7 @@ describe('the forms of the sign-in', () => {
         const first = await browser.send(askForCode(url).url, {})
         const begun = first.headers.getSetCookie()
         expect(begun.length).to.be.above(1)
-        const names = begun.map((line) => line.split('=', 1)[0])
-        expect(names).to.include('__Secure-chatctl-sign-in')
+        expect(begun.map((line) => line.split('=', 1)[0])).to.include('__Secure-chatctl-sign-in')
         for (const line of begun) expect(line).to.match(/samesite=lax; secure; httponly/i)
         const page = await browser.send(new URL(first.headers.get('location') ?? '', url).href, {})
         const { action, body } = readForm(page, login)

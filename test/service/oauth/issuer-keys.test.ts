@@ -89,34 +89,29 @@ describe('the keys of an issuer', () => {
     return expect.fail('the keys were read')
   }
 
-  for (const [what, [fault, reason]] of Object.entries(both)) {
-    for (const path of [openIdMetadata, keysPath]) {
+  for (const [what, [fault, reason]] of Object.entries(both))
+    for (const path of [openIdMetadata, keysPath])
       it(`cannot be read if ${path} responds with ${what}`, async () => {
         issuer.faults.set(path, fault)
-        const timeout = fault === drip ? 300 : undefined
-        const failure = await failureOf(new IssuerKeys(clock, undefined, timeout))
+        const failure = await failureOf(new IssuerKeys(clock, undefined, fault === drip ? 300 : undefined))
         expect(failure).to.be.instanceOf(UnreadableKeys)
         expect(failure.message)
           .to.include(issuer.url + path)
           .and.match(reason)
       })
-    }
-  }
 
-  for (const [what, metadata] of Object.entries(ofMetadata)) {
+  for (const [what, metadata] of Object.entries(ofMetadata))
     it(`cannot be read if the metadata has ${what}`, async () => {
       issuer.faults.set(openIdMetadata, (...request) => json(200, metadata(issuer))(...request))
       expect(await failureOf()).to.be.instanceOf(UnreadableKeys)
       expect(issuer.requests.map(({ path }) => path)).to.deep.equal([openIdMetadata])
     })
-  }
 
-  for (const [what, body] of Object.entries(ofKeys)) {
+  for (const [what, body] of Object.entries(ofKeys))
     it(`cannot be read if the response has ${what}`, async () => {
       issuer.faults.set(keysPath, json(200, body))
       expect(await failureOf()).to.be.instanceOf(UnreadableKeys)
     })
-  }
 
   it('are not read with an untrusted certificate, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     await using stranger = await startScriptedServer(

@@ -2,34 +2,20 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { matchesSubject } from '../../../src/service/oauth/trust/verify-identity-token.ts'
 
+const app = 'repo:acme/app'
+const branch = `${app}:ref:refs/heads/`
+
 const cases: [pattern: string, matching: string[], others: string[]][] = [
-  [
-    'repo:acme/app:ref:refs/heads/main',
-    ['repo:acme/app:ref:refs/heads/main'],
-    [
-      ...['x-repo:acme/app:ref:refs/heads/main', 'repo:acme/app:ref:refs/heads/main2', ''],
-      ...['repo:acme/app:ref:refs/heads/main\n', 'repo:Acme/app:ref:refs/heads/main'],
-    ],
-  ],
-  [
-    'repo:acme/app:ref:refs/heads/*',
-    [
-      'repo:acme/app:ref:refs/heads/main',
-      'repo:acme/app:ref:refs/heads/a/b',
-      'repo:acme/app:ref:refs/heads/',
-    ],
-    [
-      'repo:acme/app:ref:refs/heads/a:b',
-      'repo:acme/app-evil:ref:refs/heads/main',
-      'repo:acme/app:ref:refs/tags/a',
-    ],
-  ],
+  [`${branch}main`, [`${branch}main`], [`x-${branch}main`, `${branch}main2`, '', `${branch}main\n`]],
+  [`${branch}main`, [], ['repo:Acme/app:ref:refs/heads/main']],
+  [`${branch}*`, [`${branch}main`, `${branch}a/b`, branch], [`${branch}a:b`, `${app}:ref:refs/tags/a`]],
+  [`${branch}*`, [], ['repo:acme/app-evil:ref:refs/heads/main']],
   [
     'repo:acme/*:environment:prod',
     ['repo:acme/a:environment:prod'],
     ['repo:acme/a:environment:prod:environment:prod'],
   ],
-  ['repo:acme/app:**', ['repo:acme/app:', 'repo:acme/app:ref:refs/heads/main'], ['repo:acme/app-evil:x']],
+  [`${app}:**`, [`${app}:`, `${branch}main`], [`${app}-evil:x`]],
   ['a**z', ['az', 'a:b:z', 'azz'], ['a', 'az:', 'za']],
   ['a.b[c]?(d|e)+^$\\', ['a.b[c]?(d|e)+^$\\'], ['axb[c]?(d|e)+^$\\', 'a.bc']],
   ['😀*', ['😀', '😀x'], ['\u{1f601}x']],
@@ -46,12 +32,11 @@ const asExpression = (pattern: string) =>
   )
 
 describe('a pattern of subjects', () => {
-  for (const [pattern, matching, others] of cases) {
+  for (const [pattern, matching, others] of cases)
     it(`matches whole subjects: ${pattern}`, () => {
       for (const subject of matching) expect(matchesSubject(pattern, subject), subject).to.equal(true)
       for (const subject of others) expect(matchesSubject(pattern, subject), subject).to.equal(false)
     })
-  }
 
   it('matches as a regular expression does', () => {
     const text = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 12 })
@@ -68,18 +53,16 @@ describe('a pattern of subjects', () => {
     expect(matches).to.be.above(20)
   })
 
-  it('matches every subject from which it was made', () => {
+  it('matches every subject from which it was made', () =>
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 6 }), fc.nat(), (parts, at) => {
         const subject = parts.join(':')
         const pattern = parts.with(at % parts.length, '**').join(':')
         expect(matchesSubject(pattern.replaceAll(/\*{3,}/g, '**'), subject)).to.equal(true)
       }),
-    )
-  })
+    ))
 
   it('ends for a pattern that makes a regular expression backtrack without end', () => {
-    const pattern = `${'a**'.repeat(170)}b`
-    expect(matchesSubject(pattern, 'a'.repeat(512))).to.equal(false)
+    expect(matchesSubject(`${'a**'.repeat(170)}b`, 'a'.repeat(512))).to.equal(false)
   })
 })

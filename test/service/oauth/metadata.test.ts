@@ -59,9 +59,8 @@ describe('the OAuth server of the embedded service', () => {
         '/.well-known/openid-configuration',
         '/oauth/other',
         '/session/end/confirm',
-      ]) {
+      ])
         expect((await fetch(url + path)).status, path).to.equal(404)
-      }
       expect((await fetch(`${url}/oauth/token`)).status).to.equal(404)
     }))
 
@@ -80,9 +79,8 @@ describe('the OAuth server of the embedded service', () => {
         ...{ client_id: 'chatctl', redirect_uri: redirectUri, response_type: 'code', state },
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
-      })) {
+      }))
         address.searchParams.set(name, value)
-      }
       const answer = await getCode(new Browser(), { url: address.href, verifier, state })
       const parameters = oauth.validateAuthResponse(as, client, answer, state)
       const tokens = await oauth.processAuthorizationCodeResponse(
@@ -118,32 +116,6 @@ describe('the OAuth server of the embedded service', () => {
       )
       const { status } = await caller(service.url, renewed.access_token)('GET', '/api/user/profile')
       expect(status).to.equal(401)
-    }))
-
-  it('begins a sign-in in one process and completes it in another', () =>
-    withDirectory(async (directory) => {
-      const one = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
-      const other = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
-      await createUser(one)
-      // Each step goes to the other process, as behind a load balancer.
-      const services = [one, other]
-      const browser = new Browser()
-      const real = browser.send.bind(browser)
-      let turn = 0
-      browser.send = async (address, init) => {
-        const { pathname, search } = new URL(address)
-        const { url } = services[turn++ % 2] ?? one
-        const shown = await real(url + pathname + search, init)
-        return { ...shown, url: `https://chat.test${pathname}${search}` }
-      }
-      const request = askForCode('https://chat.test')
-      const code = (await getCode(browser, request)).get('code') ?? ''
-      const { body } = await exchange(other.url, code, request.verifier)
-      const { status } = await caller(one.url, body.access_token)('GET', '/api/user/profile')
-      expect(status).to.equal(200)
-      expect(turn).to.be.above(4)
-      await one.close()
-      await other.close()
     }))
 
   it('stores no token, code, cookie, or id that a reader of the data could use', () =>

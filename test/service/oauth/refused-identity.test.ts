@@ -58,6 +58,8 @@ const changed =
 
 const header = (fields: object) => Buffer.from(JSON.stringify(fields)).toString('base64url')
 
+const untrusted = /no trust has this issuer/
+
 /** Tokens that are refused, with the reason in the audit log. */
 const refused: [string, Forge, RegExp][] = [
   ['another audience', withClaims(() => ({ aud: 'https://other.example' })), /"aud"/],
@@ -84,26 +86,14 @@ const refused: [string, Forge, RegExp][] = [
   ['a tag with a newline', withSubject('repo:acme/app:ref:refs/tags/v1\n2'), /control characters/],
   ['a tag with a colon', withSubject('repo:acme/app:ref:refs/tags/a:b'), /subject/],
   ['an empty subject', withSubject(''), /subject/],
-  [
-    'an issuer with a slash',
-    withClaims(({ issuer }) => ({ iss: `${issuer.url}/` })),
-    /no trust has this issuer/,
-  ],
-  ['an issuer in capitals', withClaims(({ issuer }) => ({ iss: issuer.url.toUpperCase() })), /no trust/],
-  ['no issuer', withClaims(() => ({ iss: undefined })), /no trust has this issuer/],
-  [
-    'an issuer that is a list',
-    withClaims(({ issuer }) => ({ iss: [issuer.url] })),
-    /no trust has this issuer/,
-  ],
+  ['an issuer with a slash', withClaims(({ issuer }) => ({ iss: `${issuer.url}/` })), untrusted],
+  ['an issuer in capitals', withClaims(({ issuer }) => ({ iss: issuer.url.toUpperCase() })), untrusted],
+  ['no issuer', withClaims(() => ({ iss: undefined })), untrusted],
+  ['an issuer that is a list', withClaims(({ issuer }) => ({ iss: [issuer.url] })), untrusted],
   ['no signature (alg none)', (place) => new UnsecuredJWT(claimsOf(place)).encode(), /"alg"/],
   ['an empty signature', changed(([head = '', body = '']) => [head, body, '']), /signature/],
   ['a header with alg none', changed(([, ...rest]) => [header({ alg: 'none' }), ...rest]), /"alg"/],
-  [
-    'changed claims',
-    changed(([head = '', body = '', ...rest]) => [head, `${body.slice(0, -2)}AA`, ...rest]),
-    /./,
-  ],
+  ['changed claims', changed(([head, body, sign]) => [`${head}`, `${body?.slice(0, -2)}AA`, `${sign}`]), /./],
   ['an HMAC with the public key as PEM', signedWithPublicKey(pemOf), /"alg"/],
   ['an HMAC with the public key as JWK', signedWithPublicKey((key) => JSON.stringify(key)), /"alg"/],
   ['an HMAC with a coordinate of the public key', signedWithPublicKey(({ x = '' }) => x), /"alg"/],
@@ -117,18 +107,14 @@ const refused: [string, Forge, RegExp][] = [
     /sig/,
   ],
   [
-    'an unknown critical header',
+    'a critical header',
     changed(([, ...rest]) => [header({ alg: 'ES256', crit: ['x'], x: 1 }), ...rest]),
     /"?x"?/,
   ],
   ['16,385 characters', () => 'x'.repeat(16_385), /16384/],
   ['no JWT', () => 'ck_not-a-jwt', /not a JWT/],
   ['five parts', () => 'a.b.c.d.e', /not a JWT/],
-  [
-    'a list as claims',
-    () => `${header({ alg: 'ES256' })}.${Buffer.from('[1]').toString('base64url')}.x`,
-    /JWT/,
-  ],
+  ['a list as claims', () => `${header({ alg: 'ES256' })}.${header([1])}.x`, /JWT/],
 ]
 
 async function pemOf(key: JWK): Promise<string> {
@@ -165,9 +151,8 @@ describe('an identity token of an issuer', () => {
         expect(after.reason, what).to.match(reason)
         expect(after.address).to.equal('127.0.0.1')
       }
-      for (const [what, forge] of accepted) {
+      for (const [what, forge] of accepted)
         expect((await place.exchange(await forge(place))).status, what).to.equal(200)
-      }
     }))
 
   it('does not hide the entries of a user whom a stranger names as the issuer', () =>

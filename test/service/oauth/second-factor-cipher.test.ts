@@ -70,9 +70,8 @@ describe('the cipher of second factors', () => {
       }
       const sealed = await Promise.all(Array.from({ length: count }, seal))
       for (const [round, each] of directories.entries()) {
-        for (const text of sealed.map((texts) => texts[round] ?? '')) {
+        for (const text of sealed.map((texts) => texts[round] ?? ''))
           expect(new SecondFactorCipher(each).decrypt(text, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
-        }
         expect(readdirSync(each)).to.deep.equal(['second-factor.key'])
       }
     }))

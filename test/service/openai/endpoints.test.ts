@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { sendJson, startModelServer, withModelServer } from '../../support/model-server.ts'
+import { sendJson, startModelServer } from '../../support/model-server.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { allEvents } from '../read-events.ts'
 import { withServer } from '../start-server.ts'
-import { caller, onEachTransport, withService } from '../temporary-service.ts'
+import { caller, onEachTransport, withModel, withService } from '../temporary-service.ts'
 
 const ask = { model: 'test-program', messages: [{ role: 'user', content: 'one two' }] }
 const models = '/openai/v1/models'
@@ -74,7 +74,7 @@ describe('the endpoints for OpenAI clients', () => {
     ['another type', 415, { path: completions, body: 'x', headers: { 'content-type': 'text/plain' } }],
     ['a large body', 413, { path: completions, body: `"${'x'.repeat(1024)}"` }],
   ]
-  for (const [what, status, { path, method = 'POST', body, headers }] of mistakes) {
+  for (const [what, status, { path, method = 'POST', body, headers }] of mistakes)
     it(`report ${what} in the format of OpenAI`, () =>
       withService(
         async ({ call }) => {
@@ -85,7 +85,6 @@ describe('the endpoints for OpenAI clients', () => {
         },
         { openAiBodyLimit: 1024 },
       ))
-  }
 
   it('are unknown paths if they are turned off', () =>
     withService(
@@ -100,23 +99,20 @@ describe('the endpoints for OpenAI clients', () => {
     ))
 
   it('are counted in the metrics, with the tokens of a reply', () =>
-    withModelServer(
+    withModel(
       (response) =>
         sendJson(response, {
           choices: [{ index: 0, message: { content: 'hi' } }],
           usage: { prompt_tokens: 3, completion_tokens: 4 },
         }),
-      ({ url }) =>
-        withService(
-          async ({ call, adminUrl }) => {
-            await call('POST', completions, { ...ask, model: 'm1' })
-            const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-            expect(metrics)
-              .to.include('chatctl_model_server_tokens_total{kind="completion"} 4')
-              .and.include('chatctl_model_server_request_duration_seconds_count{operation="completion"')
-          },
-          { modelServer: { url }, admin: { port: 0 } },
-        ),
+      async ({ call, adminUrl }) => {
+        await call('POST', completions, { ...ask, model: 'm1' })
+        const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
+        expect(metrics)
+          .to.include('chatctl_model_server_tokens_total{kind="completion"} 4')
+          .and.include('chatctl_model_server_request_duration_seconds_count{operation="completion"')
+      },
+      { admin: { port: 0 } },
     ))
 })
 
@@ -174,7 +170,7 @@ onEachTransport('the test program for an OpenAI client', (withTested) => {
     ['tool_choice', { ...ask, tool_choice: 'required' }],
     ['response_format', { ...ask, response_format: { type: 'json_object' } }],
     ['n', { ...ask, n: 2 }],
-  ] as const) {
+  ] as const)
     it(`rejects what it cannot do, whole or streamed: ${param}`, () =>
       withTested(async ({ call }) => {
         for (const stream of [true, false]) {
@@ -183,5 +179,4 @@ onEachTransport('the test program for an OpenAI client', (withTested) => {
           expect(body.error).to.include({ param, code: 'invalid_request' })
         }
       }))
-  }
 })

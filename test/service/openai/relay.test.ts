@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import type { RecordedRequest, ScriptedServer } from '../../support/scripted-server.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import { type TemporaryService, withService } from '../temporary-service.ts'
+import { type TemporaryService, withModel, withService } from '../temporary-service.ts'
 
 const path = '/openai/v1/chat/completions'
 const messages = [{ role: 'user', content: 'hello' }]
@@ -122,7 +122,7 @@ describe('a request of an OpenAI client', () => {
     ['n_predict', 1.5],
     ['stream', 'yes'],
     ['model', 7],
-  ] as const) {
+  ] as const)
     it(`is rejected with an invalid ${param}: ${JSON.stringify(value)}`, () =>
       withRelay(
         (response) => sendJson(response, completion),
@@ -132,27 +132,23 @@ describe('a request of an OpenAI client', () => {
           expect(requests).to.have.length(0)
         },
       ))
-  }
 })
 
 describe('a service that allows some fields of OpenAI clients', () => {
   it('passes on these and the usual ones, and rejects each other one, in any case of its letters', () =>
-    withModelServer(
+    withModel(
       (response) => sendJson(response, { choices: [{ index: 0, message: { content: 'hi' } }] }),
-      ({ url, requests }) =>
-        withService(
-          async ({ call }) => {
-            const sent = { ...ask, stream: false, tools: [], max_tokens: 7 }
-            expect((await call('POST', path, sent)).status).to.equal(200)
-            expect(JSON.parse(requests.at(-1)?.body ?? '')).to.deep.equal(sent)
-            for (const field of ['n', 'Tools', 'cache_prompt']) {
-              const { status, body } = await call('POST', path, { ...ask, [field]: 1 })
-              expect([status, body.error.param]).to.deep.equal([400, field])
-            }
-            expect(requests.filter(({ method }) => method === 'POST')).to.have.length(1)
-          },
-          { modelServer: { url }, openAiFields: ['tools', 'max_tokens'] },
-        ),
+      async ({ call, requests }) => {
+        const sent = { ...ask, stream: false, tools: [], max_tokens: 7 }
+        expect((await call('POST', path, sent)).status).to.equal(200)
+        expect(JSON.parse(requests.at(-1)?.body ?? '')).to.deep.equal(sent)
+        for (const field of ['n', 'Tools', 'cache_prompt']) {
+          const { status, body } = await call('POST', path, { ...ask, [field]: 1 })
+          expect([status, body.error.param]).to.deep.equal([400, field])
+        }
+        expect(requests.filter(({ method }) => method === 'POST')).to.have.length(1)
+      },
+      { openAiFields: ['tools', 'max_tokens'] },
     ))
 })
 
@@ -220,7 +216,7 @@ describe('the stream for an OpenAI client', () => {
       response.end(`data: {"error":{"message":"out of memory, ${key}"}}\n\n`),
     'an event is not JSON': (response) => response.end('data: <html>\n\n'),
   }
-  for (const [how, truncate] of Object.entries(truncations)) {
+  for (const [how, truncate] of Object.entries(truncations))
     it(`ends in an error, without [DONE], if ${how}`, () =>
       withRelay(
         async (response) => {
@@ -237,7 +233,6 @@ describe('the stream for an OpenAI client', () => {
           expect(events.map(({ choices }) => choices[0].delta.content ?? '').join('')).to.equal('half')
         },
       ))
-  }
 
   it('is truncated without a finish_reason, although the client has requested no choice', () =>
     withRelay(
@@ -280,67 +275,6 @@ describe('the stream for an OpenAI client', () => {
         await readEvents(await service.open('POST', path, streamed, abort.signal)).next()
         abort.abort()
         await left
-      },
-    )
-  })
-})
-
-describe('an error of the model server', () => {
-  const quoted = `denied for ${key}`
-  const cases: [string, (response: ServerResponse) => unknown, number, string, string][] = [
-    [
-      '400',
-      (to) => sendJson(to, { error: { message: quoted } }, 400),
-      400,
-      'invalid_request',
-      'denied for …',
-    ],
-    [
-      '401',
-      (to) => sendJson(to, { error: { message: quoted } }, 401),
-      502,
-      'model_server_error',
-      'rejects the',
-    ],
-    ['404', (to) => sendJson(to, { error: 'no such model' }, 404), 404, 'model_not_found', 'No model m1'],
-    [
-      'a conversation that is too long',
-      (to) => sendJson(to, { error: { message: 'maximum context length is 10' } }, 400),
-      400,
-      'context_length_exceeded',
-      'maximum context length is 10',
-    ],
-    ['429', (to) => sendJson(to, {}, 429), 503, 'model_server_overloaded', 'try again later'],
-    ['500', (to) => sendJson(to, { detail: quoted }, 500), 502, 'model_server_error', '500: denied for …'],
-    ['a web page', (to) => to.writeHead(502).end('<html>no</html>'), 502, 'model_server_error', '502'],
-    ['a web page with status 200', (to) => to.end('<html>no</html>'), 502, 'model_server_error', 'not JSON'],
-    ['an error with status 200', (to) => sendJson(to, { error: quoted }), 502, 'model_server_error', 'for …'],
-    ['no choices', (to) => sendJson(to, { choices: [] }), 502, 'model_server_error', 'OpenAI format'],
-    ['a reset', (to) => to.socket?.resetAndDestroy(), 502, 'model_server_error', 'No response'],
-  ]
-  for (const [what, respond, status, code, words] of cases) {
-    it(`has the format of OpenAI, whole or streamed: ${what}`, () =>
-      withRelay(respond, async (service) => {
-        for (const request of [ask, streamed]) {
-          const { status: found, body } = await service.call('POST', path, request)
-          expect([found, body.error.code]).to.deep.equal([status, code])
-          expect(body.error.type).to.equal(status < 500 ? 'invalid_request_error' : 'server_error')
-          expect(body.error.message).to.include(words).and.not.to.include(key)
-          expect(body.error).to.have.all.keys('message', 'type', 'param', 'code')
-        }
-      }))
-  }
-
-  it('has its Retry-After if the model server is overloaded', () => {
-    const statuses = [429, 503]
-    return withRelay(
-      (response) => sendJson(response.setHeader('retry-after', '7'), {}, statuses.shift()),
-      async (service, { requestsOf }) => {
-        for (const request of [ask, streamed]) {
-          const { status, headers } = await service.call('POST', path, request)
-          expect([status, headers.get('retry-after')]).to.deep.equal([503, '7'])
-        }
-        expect(requestsOf('/v1/chat/completions')).to.have.length(2)
       },
     )
   })

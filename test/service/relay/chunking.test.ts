@@ -16,10 +16,9 @@ function bodyOf(parts: Uint8Array[]) {
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''
   let reason: string | undefined
-  for await (const piece of readReply(bodyOf(parts), 'm1', [])) {
+  for await (const piece of readReply(bodyOf(parts), 'm1', []))
     if (piece.kind === 'delta') text += piece.text
     else if (piece.kind === 'finish') reason = piece.reason
-  }
   return { text, reason }
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { sendJson, withModelServer } from '../../support/model-server.ts'
+import { sendJson } from '../../support/model-server.ts'
 import { modelOn, onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
 /** Replies with the number of messages received, after a varying delay. */
@@ -24,12 +24,11 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
     finish_reason: null,
     created_at: new Date().toISOString(),
   }))
-  for (let at = 0; at < rows.length; at += 500) {
+  for (let at = 0; at < rows.length; at += 500)
     await store.db
       .insertInto('messages')
       .values(rows.slice(at, at + 500))
       .execute()
-  }
   await store.close()
 }
 
@@ -37,43 +36,33 @@ onEachTransport('a conversation', (withService) => {
   const withModel = modelOn(withService)
 
   it('of 10,000 messages is sent completely, and continues', () =>
-    withModelServer(counts, ({ url, requests }) =>
-      withService(
-        async (service) => {
-          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
-          const contents = Array.from({ length: 9_998 }, (_, index) => `message ${index}`)
-          await fill(service, first.context_id, contents)
-          const asked = { message: 'last', context_id: first.context_id }
-          const { status, body } = await service.call('POST', '/api/chat/send', asked)
-          expect(status).to.equal(200)
-          expect(body.response).to.equal('to last: 10001')
-          const sent = JSON.parse(requests.at(-1)?.body ?? '').messages
-          expect(sent[2]).to.deep.equal({ role: 'user', content: 'message 0' })
-        },
-        { modelServer: { url } },
-      ),
-    ))
+    withModel(counts, async ({ requests, ...service }) => {
+      const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
+      const contents = Array.from({ length: 9_998 }, (_, index) => `message ${index}`)
+      await fill(service, first.context_id, contents)
+      const asked = { message: 'last', context_id: first.context_id }
+      const { status, body } = await service.call('POST', '/api/chat/send', asked)
+      expect(status).to.equal(200)
+      expect(body.response).to.equal('to last: 10001')
+      const sent = JSON.parse(requests.at(-1)?.body ?? '').messages
+      expect(sent[2]).to.deep.equal({ role: 'user', content: 'message 0' })
+    }))
 
   it('that would fill the memory is refused, whole or streamed, and can still be read', () =>
-    withModelServer(counts, ({ url, requests }) =>
-      withService(
-        async (service) => {
-          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
-          await fill(service, first.context_id, Array(3).fill('ü'.repeat(700_000)))
-          const before = requests.length
-          for (const stream of [false, true]) {
-            const asked = { message: 'last', context_id: first.context_id, stream }
-            const { status, body } = await service.call('POST', '/api/chat/send', asked)
-            expect(status).to.equal(400)
-            expect(body.error.code).to.equal('context_too_long')
-          }
-          expect(requests.length).to.equal(before)
-          const path = `/api/chat/history?limit=1&context_id=${first.context_id}`
-          expect((await service.call('GET', path)).status).to.equal(200)
-        },
-        { modelServer: { url } },
-      ),
-    ))
+    withModel(counts, async ({ requests, ...service }) => {
+      const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
+      await fill(service, first.context_id, Array(3).fill('ü'.repeat(700_000)))
+      const before = requests.length
+      for (const stream of [false, true]) {
+        const asked = { message: 'last', context_id: first.context_id, stream }
+        const { status, body } = await service.call('POST', '/api/chat/send', asked)
+        expect(status).to.equal(400)
+        expect(body.error.code).to.equal('context_too_long')
+      }
+      expect(requests.length).to.equal(before)
+      const path = `/api/chat/history?limit=1&context_id=${first.context_id}`
+      expect((await service.call('GET', path)).status).to.equal(200)
+    }))
 
   it('keeps each message next to its reply, however many are sent at the same time', () =>
     withModel(counts, async ({ call }) => {
@@ -92,34 +81,6 @@ onEachTransport('a conversation', (withService) => {
       }
     }))
 
-  it('of another user does not exist for reading, continuing, or streaming', () =>
-    withModelServer(counts, ({ url, requests }) =>
-      withService(
-        async (service) => {
-          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
-          const store = await openStore(service.place)
-          const other = await service.call('POST', '/v1/users', {
-            email: 'other@example.com',
-            password: 'long enough',
-          })
-          await store.db.updateTable('contexts').set({ user_id: other.body.id }).execute()
-          await store.close()
-          const before = requests.length
-          const asked = { message: 'x', context_id: first.context_id }
-          for (const answer of [
-            await service.call('POST', '/api/chat/send', asked),
-            await service.call('POST', '/api/chat/send', { ...asked, stream: true }),
-            await service.call('GET', `/api/chat/history?context_id=${first.context_id}`),
-          ]) {
-            expect(answer.status).to.equal(404)
-            expect(answer.body.error.code).to.equal('context_not_found')
-          }
-          expect(requests.length).to.equal(before)
-        },
-        { modelServer: { url } },
-      ),
-    ))
-
   it('sends a message again whose reply had no text, together with the next one', () => {
     const replies = [
       { content: null, reasoning_content: 'Hm' },
@@ -127,26 +88,22 @@ onEachTransport('a conversation', (withService) => {
       { content: 'Yes' },
       { content: 'So' },
     ]
-    return withModelServer(
+    return withModel(
       (response) => sendJson(response, { choices: [{ message: replies.shift() }] }),
-      ({ url, requests }) =>
-        withService(
-          async ({ call }) => {
-            const { body } = await call('POST', '/api/chat/send', { message: 'Why?' })
-            for (const message of ['Continue', 'Please', 'And?'])
-              await call('POST', '/api/chat/send', { message, context_id: body.context_id })
-            const sent = requests.flatMap(({ method, body }) =>
-              method === 'POST' ? [JSON.parse(body).messages] : [],
-            )
-            const question = { role: 'user', content: 'Why?\n\nContinue\n\nPlease' }
-            expect(sent.slice(1)).to.deep.equal([
-              [{ role: 'user', content: 'Why?\n\nContinue' }],
-              [question],
-              [question, { role: 'assistant', content: 'Yes' }, { role: 'user', content: 'And?' }],
-            ])
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call, requests }) => {
+        const { body } = await call('POST', '/api/chat/send', { message: 'Why?' })
+        for (const message of ['Continue', 'Please', 'And?'])
+          await call('POST', '/api/chat/send', { message, context_id: body.context_id })
+        const sent = requests.flatMap(({ method, body }) =>
+          method === 'POST' ? [JSON.parse(body).messages] : [],
+        )
+        const question = { role: 'user', content: 'Why?\n\nContinue\n\nPlease' }
+        expect(sent.slice(1)).to.deep.equal([
+          [{ role: 'user', content: 'Why?\n\nContinue' }],
+          [question],
+          [question, { role: 'assistant', content: 'Yes' }, { role: 'user', content: 'And?' }],
+        ])
+      },
     )
   })
 })

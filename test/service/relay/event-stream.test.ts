@@ -44,11 +44,8 @@ describe('a stream to a client', () => {
     }
     const told: unknown[] = []
     let text = ''
-    for await (const bytes of await openEventStream(new EventStream(failing()), (error) =>
-      told.push(error),
-    )) {
+    for await (const bytes of await openEventStream(new EventStream(failing()), (error) => told.push(error)))
       text += bytes
-    }
     expect(text).to.match(/event: error\ndata: \{"error":\{"code":"internal_error"/)
     expect(text).not.to.include('secret')
     expect(told).to.have.length(1)

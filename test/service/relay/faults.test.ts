@@ -24,10 +24,9 @@ async function streamed(url: string): Promise<Outcome> {
   const modelServer = await createOpenAiCompatible({ url }, timeouts)
   const outcome: Outcome = { text: '' }
   try {
-    for await (const piece of modelServer.stream(order, never)) {
+    for await (const piece of modelServer.stream(order, never))
       if (piece.kind === 'delta') outcome.text += piece.text
       else if (piece.kind === 'finish') Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
-    }
   } catch (error) {
     const { code, message } = error as ApiError
     Object.assign(outcome, { code, message })
@@ -288,20 +287,17 @@ describe('a faulty model server', () => {
   for (const [kind, faults, run] of [
     ['a stream', ofStreams, streamed],
     ['a whole reply', ofWholes, completed],
-  ] as const) {
-    for (const [what, [expected, answer]] of Object.entries(faults)) {
+  ] as const)
+    for (const [what, [expected, answer]] of Object.entries(faults))
       it(`that ${what} in ${kind} results in ${expected.code ?? 'a complete reply'}`, () =>
         withModelServer(onSocket(answer), async (modelServer) => {
           expect(await run(modelServer.url)).to.deep.include(expected)
           await gone(modelServer)
         }))
-    }
-  }
 
   for (const [kind, run] of Object.entries({ streamed, completed })) {
-    it(`that refuses the connection results in model_server_unreachable (${kind})`, async () => {
-      expect((await run(`${await deadUrl()}/v1`)).code).to.equal('model_server_unreachable')
-    })
+    it(`that refuses the connection results in model_server_unreachable (${kind})`, async () =>
+      expect((await run(`${await deadUrl()}/v1`)).code).to.equal('model_server_unreachable'))
 
     it(`that sends without end is disconnected before the memory is full (${kind})`, () =>
       withModelServer(

@@ -4,9 +4,7 @@ import { createOpenAiCompatible } from '../../../src/service/replies/openai-comp
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { modelOn, withService } from '../temporary-service.ts'
-
-const withModel = modelOn(withService)
+import { withModel, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 const never = new AbortController().signal
@@ -60,7 +58,7 @@ describe('a request to a model server', () => {
   for (const [status, body] of [
     [400, { error: { message: 'Unrecognized request argument supplied: stream_options' } }],
     [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'] }] }],
-  ] as const) {
+  ] as const)
     it(`omits the usage option after the model server has rejected it with ${status}`, () =>
       withModel(
         (response, request) => {
@@ -81,14 +79,13 @@ describe('a request to a model server', () => {
           expect(requestsOf('/v1/chat/completions')).to.have.length(4)
         },
       ))
-  }
 
   const response_format = { type: 'json_schema', json_schema: { name: 'reply', schema: { type: 'object' } } }
   for (const [status, error] of [
     [200, ''],
     [400, 'Invalid schema for response_format: additionalProperties must be false'],
     [422, 'failed to parse grammar'],
-  ] as const) {
+  ] as const)
     it(`receives the response format, or a request without it if it rejects it: ${status}`, () =>
       withModel(
         (response, { body }) => {
@@ -111,7 +108,6 @@ describe('a request to a model server', () => {
           expect((await call('POST', '/api/chat/send', wrong)).status).to.equal(400)
         },
       ))
-  }
 
   const quoted = 'quota of sk-up-7f3a is used up'
   const showing: Record<string, (response: ServerResponse) => void> = {
@@ -124,7 +120,7 @@ describe('a request to a model server', () => {
       response.end(`data: ${JSON.stringify({ error: { message: quoted } })}\n\n`)
     },
   }
-  for (const [how, answer] of Object.entries(showing)) {
+  for (const [how, answer] of Object.entries(showing))
     it(`has a key that no response to the client shows: ${how}`, () =>
       withModelServer(answer, ({ url }) =>
         withService(
@@ -138,7 +134,6 @@ describe('a request to a model server', () => {
           { modelServer: { url, key: 'sk-up-7f3a' } },
         ),
       ))
-  }
 })
 
 describe('the default model of a model server', () => {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/chat.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { allEvents } from '../read-events.ts'
-import { modelOn, onEachTransport, type TemporaryService, withService } from '../temporary-service.ts'
+import { type Answer, modelOn, onEachTransport, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 const openAi = '/openai/v1/chat/completions'
@@ -20,20 +20,35 @@ const requests = [false, true].flatMap(
     ] as const,
 )
 
-/** The responses to each of these requests, by path. */
+/** The key of the model server, which no response to a client shows. */
+const key = 'sk-up-7f3a'
+
+/** The responses to each of these requests, by path. An exchange that fails is not stored. */
 async function responsesOf(
   respond: (response: ServerResponse, stream: boolean) => unknown,
-  check: (path: string, answer: Awaited<ReturnType<TemporaryService['call']>>, stream: boolean) => unknown,
+  check: (path: string, answer: Answer, stream: boolean) => unknown,
 ) {
   await withModelServer(
     (response, { body }) => respond(response, JSON.parse(body).stream === true),
     ({ url }) =>
       withService(
         async ({ call }) => {
-          for (const [path, body, stream] of requests)
-            check(path, await call('POST', path, body, stream ? { accept: 'text/event-stream' } : {}), stream)
+          let hasBegun = false
+          for (const [path, body, stream] of requests) {
+            const answer = await call('POST', path, body, stream ? { accept: 'text/event-stream' } : {})
+            expect(answer.text, path).not.to.include(key)
+            if (path === openAi && answer.status >= 400) {
+              expect(answer.body.error).to.have.all.keys('message', 'type', 'param', 'code')
+              const type = answer.status < 500 ? 'invalid_request_error' : 'server_error'
+              expect(answer.body.error.type).to.equal(type)
+            }
+            hasBegun ||= answer.status === 200
+            check(path, answer, stream)
+          }
+          const { body } = await call('GET', '/api/chat/history')
+          if (!hasBegun) expect(body.messages).to.deep.equal([])
         },
-        { modelServer: { url } },
+        { modelServer: { url, key } },
       ),
   )
 }
@@ -81,9 +96,11 @@ const statuses: [number, number, string, number][] = [
   [402, 502, 'model_server_error', 402],
   [409, 502, 'model_server_error', 409],
   [413, 413, 'payload_too_large', 413],
+  [422, 400, 'invalid_request', 400],
   [429, 503, 'model_server_overloaded', 503],
   [451, 502, 'model_server_error', 451],
   [500, 502, 'model_server_error', 502],
+  [503, 503, 'model_server_overloaded', 503],
   [529, 503, 'model_server_overloaded', 503],
 ]
 
@@ -92,32 +109,48 @@ describe('a status of a model server', () => {
     it(`keeps its class: ${given}`, () =>
       responsesOf(
         (response) =>
-          sendJson(response.setHeader('retry-after', '7'), { error: { message: 'No more' } }, given),
+          sendJson(
+            response.setHeader('retry-after', '7'),
+            { error: { message: `No more for ${key}` } },
+            given,
+          ),
         (path, { status: found, body, headers }) => {
           expect([found, body.error.code], path).to.deep.equal([
             path === openAi ? openAiStatus : status,
             code,
           ])
-          expect(JSON.stringify(body)).to.include('No more')
+          expect(JSON.stringify(body)).to.include('No more for …')
           expect(headers.get('retry-after')).to.equal(status === 503 ? '7' : null)
         },
       ))
+})
+
+/** Responses that are no reply, and the words of the message. */
+const useless: [string, (response: ServerResponse) => unknown, string][] = [
+  ['401', (to) => sendJson(to, { error: { message: `denied for ${key}` } }, 401), 'rejects the'],
+  ['a redirect', (to) => to.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), '302'],
+  ['a web page with status 502', (to) => to.writeHead(502).end('<html>no</html>'), '502'],
+  ['a web page', (to) => to.end('<html>no</html>'), 'not JSON'],
+  ['choices of another type', (to) => sendJson(to, { choices: 'x' }), 'OpenAI format'],
+  ['no choices', (to) => sendJson(to, { choices: [] }), 'OpenAI format'],
+  ['a reset connection', (to) => to.socket?.resetAndDestroy(), 'No response'],
+]
+
+describe('a useless response of a model server', () => {
+  for (const [what, respond, words] of useless)
+    it(`is an error of the model server: ${what}`, () =>
+      responsesOf(respond, (path, { status, body }) => {
+        expect([status, body.error.code], path).to.deep.equal([502, 'model_server_error'])
+        expect(body.error.message, path).to.include(words)
+      }))
 })
 
 /** Errors with status 200, with the status for an OpenAI client, and the code. */
 const reported: [object, number, string][] = [
   [{ error: { message: 'Slow down', code: 429 } }, 503, 'model_server_overloaded'],
   [{ error: { message: 'Slow down', type: 'rate_limit_error' } }, 503, 'model_server_overloaded'],
-  [
-    { type: 'error', error: { message: 'Slow down', type: 'overloaded_error' } },
-    503,
-    'model_server_overloaded',
-  ],
-  [
-    { choices: [{ index: 0, message: {}, error: { message: 'Slow down', code: '429' } }] },
-    503,
-    'model_server_overloaded',
-  ],
+  [{ type: 'error', error: { message: 'Busy', type: 'overloaded_error' } }, 503, 'model_server_overloaded'],
+  [{ choices: [{ message: {}, error: { message: 'Busy', code: '429' } }] }, 503, 'model_server_overloaded'],
   [{ object: 'error', message: 'maximum context length is 10', code: 400 }, 400, 'context_too_long'],
   [{ error: 'the request exceeds the available context size' }, 400, 'context_too_long'],
   [{ error: { message: 'too long', code: 'context_length_exceeded' } }, 400, 'context_too_long'],
@@ -176,9 +209,8 @@ const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
 const kept = 'a\ufffdb 👍 \ufffd cd \ufffd'
 
 async function answer(response: ServerResponse, { body }: { body: string }): Promise<void> {
-  if (!JSON.parse(body).stream) {
+  if (!JSON.parse(body).stream)
     return sendJson(response, { choices: [{ message: { content: pieces.join('') } }] })
-  }
   startEvents(response)
   for (const piece of pieces) {
     sendDelta(response, piece)
@@ -191,11 +223,10 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
 onEachTransport('a reply with text that the database cannot store', (withService) => {
   const withModel = modelOn(withService)
 
-  for (const stream of [false, true]) {
+  for (const stream of [false, true])
     it(`is sent to the client as it is stored, ${stream ? 'streamed' : 'whole'}`, () =>
       withModel(answer, async ({ call, open }) => {
-        const asked = { message: 'x', model: 'm1', stream }
-        const response = await open('POST', '/api/chat/send', asked)
+        const response = await open('POST', '/api/chat/send', { message: 'x', model: 'm1', stream })
         if (stream) {
           const events = await allEvents(response)
           const deltas = events.slice(0, -1).map(({ data }) => data.delta)
@@ -208,7 +239,6 @@ onEachTransport('a reply with text that the database cannot store', (withService
         const { messages } = (await call('GET', '/api/chat/history')).body
         expect(messages[1].content).to.equal(kept)
       }))
-  }
 })
 
 describe('storable text in pieces', () => {

@@ -5,7 +5,7 @@ import { sendDelta, sendJson, startEvents, withModelServer } from '../../support
 import { endings, relayedStreamOf, streamOf } from '../../support/reply-endings.ts'
 import { until } from '../../support/until.ts'
 import { allEvents } from '../read-events.ts'
-import { type TemporaryService, withService } from '../temporary-service.ts'
+import { type TemporaryService, withModel, withService } from '../temporary-service.ts'
 
 /** In ms, as in src/service/replies/completion-stream.ts. */
 const endTimeout = 5_000
@@ -99,7 +99,7 @@ describe('the end of a reply of a model server', () => {
   for (const type of [undefined, 'text/plain; charset=utf-8'])
     it(`is read from events with the content type ${type}, in any pieces`, () => {
       const ending = endings['a reason in each chunk'] as (typeof endings)[string]
-      return withModelServer(
+      return withModel(
         async (response) => {
           if (type) response.setHeader('content-type', type)
           for (const piece of `\n${streamOf(ending)}`.match(/[\s\S]{1,3}/g) ?? []) {
@@ -108,43 +108,31 @@ describe('the end of a reply of a model server', () => {
           }
           response.end()
         },
-        ({ url }) =>
-          withService(
-            async ({ open, call }) => {
-              const sent = await open('POST', '/api/chat/send', { message: 'Hi', stream: true })
-              expect((await allEvents(sent)).at(-1)?.data).to.include({
-                response: 'one two',
-                end: 'complete',
-              })
-              const { text } = await call('POST', openAi, { ...ask('Hi'), stream: true })
-              expect(text).to.equal(relayedStreamOf(ending))
-            },
-            { modelServer: { url } },
-          ),
+        async ({ open, call }) => {
+          const sent = await open('POST', '/api/chat/send', { message: 'Hi', stream: true })
+          expect((await allEvents(sent)).at(-1)?.data).to.include({
+            response: 'one two',
+            end: 'complete',
+          })
+          const { text } = await call('POST', openAi, { ...ask('Hi'), stream: true })
+          expect(text).to.equal(relayedStreamOf(ending))
+        },
       )
     })
 
   it('is read from JSON lines, too, and passed on as events', () =>
-    withModelServer(
+    withModel(
       (response) => {
         response.setHeader('content-type', 'application/x-ndjson')
         const chunks = endings['a reason in each chunk']?.chunks ?? []
         response.end(chunks.map((one) => `${JSON.stringify(one)}\n`).join(''))
       },
-      ({ url }) =>
-        withService(
-          async ({ open, call }) => {
-            const events = await allEvents(
-              await open('POST', '/api/chat/send', { message: 'Hi', stream: true }),
-            )
-            expect(events.at(-1)?.data).to.include({ response: 'one two', end: 'complete' })
-            const { text } = await call('POST', openAi, { ...ask('Hi'), stream: true })
-            expect(text).to.equal(
-              relayedStreamOf(endings['a reason in each chunk'] as (typeof endings)[string]),
-            )
-          },
-          { modelServer: { url } },
-        ),
+      async ({ open, call }) => {
+        const events = await allEvents(await open('POST', '/api/chat/send', { message: 'Hi', stream: true }))
+        expect(events.at(-1)?.data).to.include({ response: 'one two', end: 'complete' })
+        const { text } = await call('POST', openAi, { ...ask('Hi'), stream: true })
+        expect(text).to.equal(relayedStreamOf(endings['a reason in each chunk'] as (typeof endings)[string]))
+      },
     ))
 
   it('is not waited for while a client takes a part', async () => {
@@ -162,26 +150,22 @@ describe('the end of a reply of a model server', () => {
 
   it('is waited for as long as bytes arrive, also after a reason', () => {
     const { promise: second, resolve: sendSecond } = Promise.withResolvers<void>()
-    return withModelServer(
+    return withModel(
       async (response) => {
         startEvents(response)
         sendDelta(response, 'one ', 'tool_calls')
         await second
         sendDelta(response, 'two', 'stop')
       },
-      ({ url }) =>
-        withService(
-          async ({ open }) => {
-            const response = await open('POST', '/api/chat/send', { message: 'Hi', stream: true })
-            await until(() => held.pending === 1)
-            sendSecond()
-            await until(() => held.started === 2 && held.pending === 1)
-            held.fire()
-            const { event, data } = (await allEvents(response)).at(-1) ?? {}
-            expect([event, data.response, data.end]).to.deep.equal(['done', 'one two', 'tool_calls'])
-          },
-          { modelServer: { url } },
-        ),
+      async ({ open }) => {
+        const response = await open('POST', '/api/chat/send', { message: 'Hi', stream: true })
+        await until(() => held.pending === 1)
+        sendSecond()
+        await until(() => held.started === 2 && held.pending === 1)
+        held.fire()
+        const { event, data } = (await allEvents(response)).at(-1) ?? {}
+        expect([event, data.response, data.end]).to.deep.equal(['done', 'one two', 'tool_calls'])
+      },
     )
   })
 })

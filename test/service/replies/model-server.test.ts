@@ -10,14 +10,14 @@ import { Interrupted } from '../../../src/system/network/transport.ts'
 import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { withDirectory, withService } from '../temporary-service.ts'
+import { withDirectory, withModel, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
 
 describe('a model server behind the embedded service', () => {
   it('may omit fields, which are filled in, and return several choices, which are passed on', () =>
-    withModelServer(
+    withModel(
       (response) =>
         sendJson(response, {
           id: 'theirs',
@@ -25,33 +25,30 @@ describe('a model server behind the embedded service', () => {
           secret: 'x',
           choices: [{ message: { content: 'a' } }, { message: { content: null }, finish_reason: 'length' }],
         }),
-      ({ url }) =>
-        withService(
-          async ({ call }) => {
-            const { body } = await call('POST', '/v1/chat/completions', { messages })
-            expect(body.id).to.match(/^chatcmpl_/)
-            expect(body.object).to.equal('chat.completion')
-            expect(body.created).to.equal(Date.parse('2026-03-01T12:00:00Z') / 1000)
-            expect(body.model).to.equal('m1')
-            expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
-            expect(body.choices).to.deep.equal([
-              {
-                index: 0,
-                message: { role: 'assistant', content: 'a' },
-                finish_reason: 'stop',
-                end: 'complete',
-              },
-              {
-                index: 1,
-                message: { role: 'assistant', content: '' },
-                finish_reason: 'length',
-                end: 'empty',
-              },
-            ])
-            expect(body).not.to.have.property('secret')
+      async ({ call }) => {
+        const { body } = await call('POST', '/v1/chat/completions', { messages })
+        expect(body.id).to.match(/^chatcmpl_/)
+        expect(body.object).to.equal('chat.completion')
+        expect(body.created).to.equal(Date.parse('2026-03-01T12:00:00Z') / 1000)
+        expect(body.model).to.equal('m1')
+        expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
+        expect(body.choices).to.deep.equal([
+          {
+            index: 0,
+            message: { role: 'assistant', content: 'a' },
+            finish_reason: 'stop',
+            end: 'complete',
           },
-          { modelServer: { url }, clock: new SteppedClock() },
-        ),
+          {
+            index: 1,
+            message: { role: 'assistant', content: '' },
+            finish_reason: 'length',
+            end: 'empty',
+          },
+        ])
+        expect(body).not.to.have.property('secret')
+      },
+      { clock: new SteppedClock() },
     ))
 
   it('may send unusual values outside the reply itself', () =>
@@ -76,51 +73,15 @@ describe('a model server behind the embedded service', () => {
     ))
 
   it('lists its models, and its first one is the default', () =>
-    withModelServer(
+    withModel(
       (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
-      ({ url, requests }) =>
-        withService(
-          async ({ call }) => {
-            const { body } = await call('GET', '/v1/chat/models')
-            expect(body.data).to.deep.equal([{ id: 'm1', created: 7, object: 'model', owned_by: 'me' }])
-            await call('POST', '/v1/chat/completions', { messages })
-            expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call, requests }) => {
+        const { body } = await call('GET', '/v1/chat/models')
+        expect(body.data).to.deep.equal([{ id: 'm1', created: 7, object: 'model', owned_by: 'me' }])
+        await call('POST', '/v1/chat/completions', { messages })
+        expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
+      },
     ))
-
-  for (const [what, answer, status, code] of [
-    ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
-    ['refuses the request', { status: 400, body: '{"error":{"message":"no"}}' }, 400, 'invalid_request'],
-    ['cannot process the request', { status: 422, body: '{"detail":"no"}' }, 400, 'invalid_request'],
-    ['is overloaded', { status: 429, body: '' }, 503, 'model_server_overloaded'],
-    ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'model_server_error'],
-    ['sends JSON of another type', { status: 200, body: '{"choices":"x"}' }, 502, 'model_server_error'],
-    ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'model_server_error'],
-    ['redirects', { status: 302, body: '' }, 502, 'model_server_error'],
-  ] as const) {
-    it(`that ${what} results in ${status} ${code}`, () =>
-      withModelServer(
-        (response) => response.writeHead(answer.status, { location: 'http://127.0.0.1:1/' }).end(answer.body),
-        ({ url }) =>
-          withService(
-            async ({ call }) => {
-              for (const [path, body] of [
-                ['/v1/chat/completions', { messages, model: 'm9' }],
-                ['/api/chat/send', { message: 'x', model: 'm9' }],
-                ['/api/chat/send', { message: 'x', model: 'm9', stream: true }],
-              ] as const) {
-                const reply = await call('POST', path, body)
-                expect(reply.status, path).to.equal(status)
-                expect(reply.body.error.code).to.equal(code)
-              }
-              expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
-            },
-            { modelServer: { url } },
-          ),
-      ))
-  }
 
   it('that refuses to list its models results in 502, because the caller sent nothing wrong', async () => {
     await using server = await startScriptedServer((_, response) => {

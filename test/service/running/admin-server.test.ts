@@ -27,9 +27,8 @@ async function measure({ adminUrl }: Pick<TemporaryService, 'adminUrl'>, line: s
 
 /** Waits until a line has a value: a request is counted after its connection is done with it. */
 async function expectMeasure(service: TemporaryService, line: string, value: number): Promise<void> {
-  for (let tries = 0; tries < 50 && (await measure(service, line)) !== value; tries++) {
+  for (let tries = 0; tries < 50 && (await measure(service, line)) !== value; tries++)
     await new Promise((resolve) => setTimeout(resolve, 20))
-  }
   expect(await measure(service, line), line).to.equal(value)
 }
 
@@ -60,9 +59,8 @@ describe('the admin port', () => {
       expect(metrics.text).to.include('chatctl_build_info{version="1.2.3"} 1')
       expect(await call('HEAD', '/metrics')).to.include({ status: 200, text: '' })
       expect((await call('POST', '/metrics', {})).status).to.equal(405)
-      for (const path of ['/', '/v1/settings', '/metrics/', '/%zz']) {
+      for (const path of ['/', '/v1/settings', '/metrics/', '/%zz'])
         expect((await call('GET', path)).status, path).to.equal(404)
-      }
     }))
 
   it('rejects other host names than localhost, which prevents DNS rebinding', () =>
@@ -76,12 +74,10 @@ describe('the admin port', () => {
         return text.slice(9, 12)
       }
       const two = 'localhost\r\nHost: evil.example'
-      for (const host of [`evil.example:${port}`, 'evil.example', '127.0.0.1.evil.example', '', two]) {
+      for (const host of [`evil.example:${port}`, 'evil.example', '127.0.0.1.evil.example', '', two])
         expect(await ask(host), host).to.equal('421')
-      }
-      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', '[::1]:1', '192.0.2.1:80']) {
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', '[::1]:1', '192.0.2.1:80'])
         expect(await ask(host), host).to.equal('200')
-      }
     }))
 
   it('is 1,000 above the service port, another if that is taken, and never replaces a chosen one', () =>
@@ -119,8 +115,7 @@ describe('the admin port', () => {
       await events.next()
       await events.next()
       await closed
-      const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
-      expect(gone).to.equal('ECONNREFUSED')
+      expect(await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)).to.equal('ECONNREFUSED')
     })
   })
 })
@@ -223,9 +218,8 @@ describe('metrics', () => {
     const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
     return withModel(
       (response, { body }) => {
-        if (!JSON.parse(body).stream) {
+        if (!JSON.parse(body).stream)
           return sendJson(response, { usage, choices: [{ message: { content: 'Hi' } }] })
-        }
         startEvents(response)
         sendDelta(response, 'Hi', 'stop')
         response.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`)
@@ -253,8 +247,7 @@ describe('metrics', () => {
       async (service) => {
         const leaving = new AbortController()
         const body = { message: 'x', model: 'm', stream: true }
-        const events = readEvents(await service.open('POST', '/api/chat/send', body, leaving.signal))
-        await events.next()
+        await readEvents(await service.open('POST', '/api/chat/send', body, leaving.signal)).next()
         await expectMeasure(service, 'chatctl_http_requests_in_flight', 1)
         leaving.abort()
         const aborted = 'endpoint="sendMessage",method="POST",status="aborted"'

@@ -68,9 +68,8 @@ describe('a service that other machines can reach', () => {
       const status = async (options: Partial<ServiceOptions>) => {
         const service = await startService({ dataDir, ...options })
         const answers = []
-        for (const path of ['/.well-known/oauth-authorization-server', '/account']) {
+        for (const path of ['/.well-known/oauth-authorization-server', '/account'])
           answers.push((await fetch(service.url + path, { redirect: 'manual' })).status)
-        }
         await service.close()
         return answers
       }
@@ -94,9 +93,8 @@ describe('a service that other machines can reach', () => {
         'https://u:p@chat.example',
         'https://a/b',
         'https://a/?x',
-      ]) {
+      ])
         expect(await failureOf({ dataDir, publicUrl }), publicUrl).to.include({ kind: 'refused' })
-      }
     }))
 })
 
@@ -317,9 +315,8 @@ describe('a request without a key', () => {
           '/v1/healthz',
           '/readyz/../v1/settings',
           '/v1/settings',
-        ]) {
+        ])
           expect((await caller(url, undefined)('GET', path)).status, path).to.be.oneOf([401, 404])
-        }
       },
       { admin: { port: 0 } },
     ))
@@ -340,8 +337,7 @@ describe('a request without a key', () => {
       expect((await stranger('GET', '/healthz')).status).to.equal(200)
       await server.close()
       await store.close()
-      const gone = await new Readiness(store.db, systemClock).check()
-      expect(gone?.code).to.equal('internal_error')
+      expect((await new Readiness(store.db, systemClock).check())?.code).to.equal('internal_error')
     }))
 
   it('can read it after 2 s if another program locks the database, and that the lock has ended', () =>
@@ -353,8 +349,7 @@ describe('a request without a key', () => {
       const failures: unknown[] = []
       const readiness = new Readiness(store.db, clock, (error) => failures.push(error.code))
       for (let round = 0; round < 2; round++) {
-        const locked = await clock.run(readiness.check())
-        expect(locked?.code).to.equal('storage_unavailable')
+        expect((await clock.run(readiness.check()))?.code).to.equal('storage_unavailable')
         expect(clock.monotonic()).to.equal(2_000)
       }
       other.close()
@@ -377,9 +372,8 @@ describe('the status page', () => {
         expect(text).to.include('chatctl 1.2.3').and.include('Ready')
         expect(text).not.to.match(/<script|javascript:|\bon\w+=|src=|href="(?!\/account")|@import|url\(/i)
         expect(text).not.to.include(key)
-        for (const accept of ['application/json', 'image/png', '']) {
+        for (const accept of ['application/json', 'image/png', ''])
           expect((await caller(url, key)('GET', '/?a=b', undefined, { accept })).text).to.equal(text)
-        }
         const head = await caller(url, undefined)('HEAD', '/')
         expect(head).to.include({ status: 200, text: '' })
         expect(head.headers.get('content-length')).to.equal(String(Buffer.byteLength(text)))
@@ -411,9 +405,8 @@ describe('the status page', () => {
         '..',
         '%61',
         "a'b",
-      ]) {
+      ])
         expect(await shown(host), host).to.be.oneOf([`http://127.0.0.1:${port}`, 'http://..'])
-      }
     }))
 
   it('prefers the public URL to what a proxy reports, and that to its own address', async () => {

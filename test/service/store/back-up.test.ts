@@ -101,8 +101,7 @@ describe('a backup of the embedded service', () => {
       await Promise.all(writing)
       await administration.close()
       for (const [index, file] of files.entries()) {
-        const directory = join(dataDir, `restored-${index}`)
-        const other = await openAdministration({ dataDir: directory })
+        const other = await openAdministration({ dataDir: join(dataDir, `restored-${index}`) })
         await other.restore(file)
         const { conversations, messages } = await other.status()
         expect(messages).to.equal(2 * conversations)

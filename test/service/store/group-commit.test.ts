@@ -209,9 +209,8 @@ describe('writes to SQLite', () => {
       await once(holder.stdout, 'data')
       const written = add(store.db, 'after').then(() => 'written')
       // A blocked thread would serve no reader, and the lock would never be released.
-      for (let readings = 0; readings < 20; readings++) {
+      for (let readings = 0; readings < 20; readings++)
         expect(await names(store.db)).to.deep.equal(['before'])
-      }
       holder.stdin.end()
       expect(await written).to.equal('written')
       expect(await names(store.db)).to.deep.equal(['after', 'before'])
@@ -226,10 +225,8 @@ describe('writes to SQLite', () => {
       const writer = new DatabaseSync(location)
       const clock = new SkippingClock()
       const commits = new GroupCommit(writer, () => writer.exec('commit'), clock)
-      const outcomes = await Promise.allSettled([commits.begin(), commits.begin(), commits.begin()])
-      for (const outcome of outcomes) {
+      for (const outcome of await Promise.allSettled([commits.begin(), commits.begin(), commits.begin()]))
         expect(outcome).to.have.nested.property('reason.message', 'database is locked')
-      }
       expect(clock.monotonic()).to.be.within(30_000, 30_100)
       holder.close()
       await commits.begin()

@@ -30,9 +30,8 @@ describe('the store of the embedded service', () => {
       expect(store.created).to.equal(true)
       await store.db.updateTable('users').set({ name: 'Written' }).execute()
       expect(statSync(data).mode & 0o777).to.equal(0o700)
-      for (const suffix of ['', '-wal', '-shm']) {
+      for (const suffix of ['', '-wal', '-shm'])
         expect(statSync(join(data, `chatctl.db${suffix}`)).mode & 0o777).to.equal(0o600)
-      }
       await store.close()
       const again = openSqlite(data)
       expect(again.created).to.equal(false)
@@ -70,8 +69,7 @@ describe('the store of the embedded service', () => {
     withDirectory(async (directory) => {
       const broken = { ...next, statements: () => `${next.statements()} create table invalid (` }
       expect(() => openSqlite(directory, [...migrations, broken])).to.throw()
-      const store = openSqlite(directory, [...migrations, next])
-      await store.close()
+      await openSqlite(directory, [...migrations, next]).close()
     }))
 
   it('rejects data of a newer program and leaves it unchanged', () =>
@@ -167,8 +165,7 @@ describe('the store of the embedded service', () => {
   it('is locked against a restore by another process, also after this one has opened it again', () =>
     withDirectory(async (directory) => {
       const store = openSqlite(directory)
-      const again = openSqlite(directory)
-      await again.close()
+      await openSqlite(directory).close()
       const script = `const { DatabaseSync } = require('node:sqlite')
         const database = new DatabaseSync(process.argv[1])
         database.exec('pragma locking_mode = exclusive; begin exclusive')`

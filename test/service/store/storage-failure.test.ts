@@ -14,7 +14,7 @@ describe('a failure of TLS to PostgreSQL', () => {
       'the certificate authority is not trusted',
     ],
     [undefined, 'The server does not support SSL connections', 'The server does not support SSL connections'],
-  ] as const) {
+  ] as const)
     it(`has the words of chatctl, and a hint that works: ${code ?? words}`, () => {
       const cause = Object.assign(new Error(words), code && { code })
       const failure = storageFailure(new StorageUnavailable(words, { cause }), '', 'database "x"')
@@ -24,5 +24,4 @@ describe('a failure of TLS to PostgreSQL', () => {
       })
       expect(failure).to.have.property('hint').that.includes('sslrootcert')
     })
-  }
 })

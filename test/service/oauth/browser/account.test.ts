@@ -60,9 +60,8 @@ onEachEngine('the account page', (withService, _engine) => {
         await Promise.all([first, second].map(({ access_token: token }) => status(url, token))),
       ).to.have.members([200, 401])
       await here.submit(ended, { do: 'end-others' })
-      for (const { access_token: token } of [first, second, elsewhere]) {
+      for (const { access_token: token } of [first, second, elsewhere])
         expect(await status(url, token)).to.equal(401)
-      }
       expect((await there.open(`${url}/account`)).text).to.include('name="email"')
       expect((await here.open(`${url}/account`)).text).to.include('Your account')
     }))
@@ -205,8 +204,7 @@ onEachEngine('the second factor', (withService, engine) => {
       const one = equip(await startService({ ...place, clock }))
       const other = equip(await startService({ ...place, clock }))
       await createUser(one)
-      const totp = await turnOn(one.url, new Browser())
-      const code = totp.generate({ timestamp: clock.now() })
+      const code = (await turnOn(one.url, new Browser())).generate({ timestamp: clock.now() })
       const ends = await Promise.all(
         [one, other, one, other].map(async ({ url }) => {
           const browser = new Browser()
