@@ -13,3 +13,9 @@ export function expectFailure(run: Run, exitCode: number, ...words: (string | Re
     else expect(stderr).to.match(word)
   }
 }
+
+/** Expects the exit code 0. @returns the run */
+export function expectSuccess<R extends Run>(run: R): R {
+  expect(run.exitCode, `exit code; stderr was: ${run.stderr}`).to.equal(0)
+  return run
+}

@@ -1,23 +1,91 @@
+import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { runRows } from '../../../src/bulk/send/concurrency.ts'
 import { SpentQuota } from '../../../src/bulk/send/spent-quota.ts'
-import { Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
+import { estimateDuration, Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
+import type { ClientEvent } from '../../../src/client/client-event.ts'
 import { Failure } from '../../../src/contract/failure.ts'
+import type { Clock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import type { Pause } from '../../../src/view/run-progress.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import {
-  LimitedService,
-  type LimitedServiceOptions,
-  rateLimitHeaders,
-  retryAfter,
-} from './limited-service.ts'
 
 const hour = 3_600_000
+
+interface LimitedServiceOptions {
+  clock: Clock
+  limit: number
+  /** Milliseconds. The first window begins with the service. */
+  window: number
+  /** The headers of a response about the quota. None by default. */
+  headers?: (quota: { limited: boolean; remaining: number; reset: number }) => Record<string, string>
+  /** The duration of a request in milliseconds. */
+  latency?: () => number
+  observe?: (event: ClientEvent) => void
+}
+
+/** A service with a quota, behind the events of a client, on the clock of a test. */
+class LimitedService {
+  taken = 0
+  refused = 0
+  mostAtOnce = 0
+  /** When each request arrived, in milliseconds since the service began. */
+  readonly arrivals: number[] = []
+  readonly #options: LimitedServiceOptions
+  readonly #start: number
+  #window = -1
+  #used = 0
+  #atOnce = 0
+
+  constructor(options: LimitedServiceOptions) {
+    this.#options = options
+    this.#start = options.clock.now()
+  }
+
+  get elapsed(): number {
+    return this.#options.clock.now() - this.#start
+  }
+
+  /** Sends one request. */
+  request = async (): Promise<void> => {
+    const { clock, limit, window, headers, latency, observe } = this.#options
+    const about = { method: 'POST', url: 'https://chat.example/v1/users', attempt: 1 }
+    observe?.({ ...about, type: 'request' })
+    this.#atOnce++
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce)
+    this.arrivals.push(this.elapsed)
+    const number = Math.floor(this.elapsed / window)
+    if (number !== this.#window) this.#used = 0
+    this.#window = number
+    const limited = this.#used >= limit
+    if (limited) this.refused++
+    else this.taken++
+    if (!limited) this.#used++
+    const quota = { limited, remaining: limit - this.#used, reset: (number + 1) * window - this.elapsed }
+    const said = headers?.(quota) ?? {}
+    await clock.sleep(latency?.() ?? 20)
+    this.#atOnce--
+    const status = limited ? 429 : 200
+    observe?.({ ...about, type: 'response', status, statusText: '', limits: said, elapsed: 20 })
+    if (limited) throw new Failure('rate_limited', 'Rate limit exceeded', { status })
+  }
+}
+
+/** In headers, a reset is in whole seconds. */
+const rateLimitHeaders: NonNullable<LimitedServiceOptions['headers']> = ({ remaining, reset }) => ({
+  'x-ratelimit-limit': '100',
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset': String(Math.ceil(reset / 1000)),
+})
+
+const retryAfter: NonNullable<LimitedServiceOptions['headers']> = ({ limited, reset }) =>
+  (limited ? { 'retry-after': String(Math.ceil(reset / 1000)) } : {}) as Record<string, string>
 
 interface Scene {
   limit?: number
@@ -382,3 +450,142 @@ function answered(throttle: Throttle, status: number, headers: Record<string, st
   const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
   throttle.observe({ ...about, type: 'response', status, limits: headers })
 }
+
+const service = 'https://chat.example/'
+const now = Date.UTC(2026, 0, 2, 12)
+
+describe('the quota that earlier runs have used', () => {
+  const home = perTest(makeEmptyDirectory)
+  const directories = () => new Directories({ XDG_STATE_HOME: home.path })
+  const directory = () => join(directories().state, 'quota')
+
+  /** Writes the requests of a run at these times. */
+  function plant(name: string, times: readonly number[], of = service): void {
+    mkdirSync(directory(), { recursive: true })
+    const lines = times.map((at) => ({ service: of, at }))
+    const path = join(directory(), name)
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    utimesSync(path, now / 1000, now / 1000)
+  }
+
+  /** A run with a quota of 100 requests in this window that begins now. */
+  function begin(window = hour, clock = new SteppedClock(() => 0, now)): Throttle {
+    const spent = new SpentQuota({ directories: directories(), service, clock })
+    const { signal } = new AbortController()
+    return new Throttle({ clock, maxWait: 0, signal, quota: { requests: 100, window }, spent })
+  }
+  const read = (window = hour) => {
+    const { remaining = 0, reset } = begin(window).known ?? {}
+    return reset && { since: now + reset - window, requests: 100 - remaining }
+  }
+
+  it('is not exceeded by runs at the same time', async () => {
+    const { signal } = new AbortController()
+    let sent = 0
+    const send = async () => void sent++
+    const runs = [begin(), begin()].map((throttle) =>
+      runRows(Array(80), { concurrency: 8, signal }, () => throttle.through(send)),
+    )
+    const ended = await Promise.all(runs)
+    expect(sent).to.equal(100)
+    expect(ended.map((error) => Object(error).kind)).to.include('rate_limited')
+    expect(begin().known).to.include({ remaining: 0 })
+  })
+
+  it('includes all runs to the service in the current window', () => {
+    plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
+    plant('b.jsonl', [now - hour / 4])
+    plant('c.jsonl', [now - 2000], 'https://other.example/')
+    expect(read()).to.deep.equal({ since: now - hour / 2, requests: 3 })
+    expect(read(hour / 3)).to.deep.equal({ since: now - 1000, requests: 1 })
+    expect(read(500)).to.equal(undefined)
+  })
+
+  it('does not include a run whose record another run removes at the same time', () => {
+    plant('a.jsonl', [now - 1000])
+    symlinkSync(join(directory(), 'nowhere'), join(directory(), 'b.jsonl'))
+    expect(read()).to.deep.equal({ since: now - 1000, requests: 1 })
+  })
+
+  it('is not kept for longer than the maximum window, also by runs without a quota', () => {
+    plant('old.jsonl', [now - 1000])
+    plant('new.jsonl', [now + hour])
+    utimesSync(join(directory(), 'new.jsonl'), (now + hour) / 1000, (now + hour) / 1000)
+    const clock = new SteppedClock(() => 0, now + 24 * hour)
+    const spent = new SpentQuota({ directories: directories(), service, clock })
+    spent.add()
+    spent.add()
+    expect(readdirSync(directory())).to.have.length(2).and.contain('new.jsonl')
+  })
+
+  it('is the same however the requests are distributed over runs', () => {
+    const requests = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 1, max: 5 * hour })), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    fc.assert(
+      fc.property(requests, (all) => {
+        for (const run of [0, 1, 2, 3]) {
+          const times = all.filter(([of]) => of === run).map(([, ago]) => now - ago)
+          rmSync(join(directory(), `${run}.jsonl`), { force: true })
+          if (times.length > 0) plant(`${run}.jsonl`, times)
+        }
+        let window: { since: number; requests: number } | undefined
+        for (const at of all.map(([, ago]) => now - ago).sort((one, other) => one - other)) {
+          if (window && at < window.since + hour) window.requests++
+          else window = { since: at, requests: 1 }
+        }
+        const open = window && window.since + hour > now ? window : undefined
+        expect(read()).to.deep.equal(open)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('the estimated duration of an import', () => {
+  const cases: [string, Parameters<typeof estimateDuration>[0], number][] = [
+    ['depends on the rate', { requests: 500, perSecond: 10, quota: undefined }, 50_000],
+    ['is zero without requests', { requests: 0, perSecond: 0, quota: undefined }, 0],
+    [
+      'has no pause if the quota suffices',
+      { requests: 100, perSecond: 10, quota: { limit: 100, window: hour } },
+      10_000,
+    ],
+    [
+      'includes one pause',
+      { requests: 150, perSecond: 10, quota: { limit: 100, window: hour } },
+      hour + 5000,
+    ],
+    [
+      'includes whole windows',
+      { requests: 1000, perSecond: 10, quota: { limit: 100, window: hour } },
+      9 * hour + 10_000,
+    ],
+    [
+      'includes the rest of the current window',
+      { requests: 150, perSecond: 10, quota: { limit: 100, remaining: 20, reset: 60_000 } },
+      60_000 + hour + 3000,
+    ],
+    [
+      'includes a pause at the start if the quota is used up',
+      { requests: 10, perSecond: 10, quota: { limit: 100, remaining: 0, reset: 60_000 } },
+      61_000,
+    ],
+    ['assumes a window of an hour', { requests: 101, perSecond: 10, quota: { limit: 100 } }, hour + 100],
+    [
+      'needs no limit if the headers have only the remaining requests',
+      { requests: 30, perSecond: 10, quota: { remaining: 10, reset: 5000 } },
+      7000,
+    ],
+    [
+      'has no pause if the rate stays within the quota',
+      { requests: 600, perSecond: 1, quota: { limit: 100, window: 60_000 } },
+      600_000,
+    ],
+    ['ignores a reset without a limit', { requests: 30, perSecond: 10, quota: { reset: 5000 } }, 3000],
+  ]
+  for (const [name, what, expected] of cases) {
+    it(name, () => expect(estimateDuration(what)).to.be.closeTo(expected, 1))
+  }
+})

@@ -1,8 +1,10 @@
 import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { composePlanFile } from '../../../src/settings/plan-file.ts'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
 import { hurriedClock } from '../../client/capture.ts'
+import { packageFile } from '../../scripts/package-file.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -195,5 +197,143 @@ describe('settings diff', () => {
       expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
       expectFailure(await diff('settings.yaml', '--save', 'no/where.plan'), 1, ': no such file')
     })
+  })
+})
+
+const both = 'settings: { theme: { mode: dark } }\napi: { version: v2, rate_limiting: { enabled: true } }\n'
+const version = { version: 'v2', rate_limiting: { enabled: true } }
+
+describe('settings diff and apply with --only', () => {
+  const run = perTest(() => SettingsRun.start())
+  beforeEach(() => run.file('both.yaml', both))
+  const diff = (...args: string[]) => run.settings(['diff', ...args])
+  const apply = (...args: string[]) => run.settings(['apply', ...args, '--yes'])
+
+  it('compare the keys of that part, and count those of the other', async () => {
+    expect((await diff('both.yaml', '--only', 'settings')).stdout).to.equal(
+      '  theme.mode  "light" → "dark"\n\n1 of the 1 key in the file differs. 2 keys of the API configuration are ignored.\n',
+    )
+    const api = (await diff('both.yaml', '--only', 'api', '-o', 'markdown')).stdout
+    expect(api).to.contain(
+      '### Settings: 2 of the 2 keys in the file differ. 1 key of the settings is ignored\n\n| Key',
+    )
+    expect(api).to.contain('| `api.version` | `none` | `"v2"` |\n')
+    expect(api).to.contain('\n\nAPI configuration: compared with what was last sent from here (not known).\n')
+  })
+
+  it('send only that part', async () => {
+    const settings = await apply('both.yaml', '--only', 'settings')
+    expect(settings).to.include({ exitCode: 0 })
+    expect(settings.stderr).to.contain('2 keys of the API configuration are ignored.')
+    expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
+    expect((await apply('both.yaml', '--only', 'api')).exitCode).to.equal(0)
+    expect(run.changes.slice(1)).to.deep.equal([{ method: 'POST', body: version }])
+  })
+
+  it('exit 2 if the file or the plan has no key of that part', async () => {
+    run.file('plain.yaml', 'theme: { mode: dark }')
+    await diff('plain.yaml', '--save', 'plain.plan')
+    run.server.requests.length = 0
+    for (const name of ['plain.yaml', 'plain.plan']) {
+      for (const verb of [diff, apply]) {
+        const words = `${name} contains no key of the API configuration`
+        expectFailure(await verb(name, '--only', 'api'), 2, words, 'Use --only settings, or omit --only.')
+      }
+    }
+    expectFailure(await diff('plain.yaml', '--only', 'users'), 2, '--only')
+    expect(run.server.requests).to.deep.equal([])
+  })
+
+  it('save a plan of that part', async () => {
+    await diff('both.yaml', '--only', 'api', '--save', 'api.plan')
+    expect((await apply('api.plan')).exitCode).to.equal(0)
+    expect(run.changes).to.deep.equal([{ method: 'POST', body: version }])
+  })
+
+  it('apply each part of a plan once', async () => {
+    await diff('both.yaml', '--save', 'both.plan')
+    expect((await diff('both.plan', '--only', 'api')).stdout).to.contain(
+      '2 of the 2 keys in the plan differed when the plan was saved. 1 key of the settings is ignored.\n',
+    )
+    expect((await apply('both.plan', '--only', 'settings')).exitCode).to.equal(0)
+    expectFailure(await apply('both.plan', '--only', 'settings'), 7, 'both.plan was already sent\n')
+    expectFailure(await apply('both.plan'), 7, 'both.plan was already sent in part\n')
+    expect((await apply('both.plan', '--only', 'api')).exitCode).to.equal(0)
+    expect(run.changes.map(({ method }) => method)).to.deep.equal(['PATCH', 'POST'])
+  })
+})
+
+const times = { now: () => Date.parse('2020-01-02T03:04:05Z') } as Parameters<typeof composePlanFile>[2]
+const from = 'https://chat.example/`a|b`<b>'
+
+describe('settings diff with a saved plan', () => {
+  const run = perTest(() => SettingsRun.start())
+  const diff = (...args: string[]) => run.settings(['diff', ...args])
+  const change = { path: 'theme.mode', from: 'light', to: 'dark' }
+  beforeEach(async () => {
+    run.file('settings.yaml', 'theme: { mode: dark }\napp_name: Chat\n')
+    expect((await diff('settings.yaml', '--save', 'settings.plan')).exitCode).to.equal(0)
+    run.server.requests.length = 0
+  })
+
+  it('shows the changes, the time, the service, and the version, and sends no request', async () => {
+    // The current settings have no difference from the plan.
+    run.server.change({ theme: { mode: 'dark' } })
+    const { exitCode, stdout, stderr } = await diff('settings.plan')
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    const [record = '', ...rest] = stdout.split('\n\n')
+    expect(record).to.match(
+      /^Plan for http:\/\/127[\d.:]+\/, made \d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ m?s ago\) by /,
+    )
+    expect(record).to.contain(
+      `by chatctl ${packageFile.version}. The service was not contacted, so its current values may differ.`,
+    )
+    expect(rest.join('\n\n')).to.equal(
+      '  theme.mode  "light" → "dark"\n\n1 of the 2 keys in the plan differed when the plan was saved.\n',
+    )
+    expect(run.server.requests).to.deep.equal([])
+  })
+
+  it('exits 10 for a plan with changes with --exit-code', async () => {
+    expect((await diff('settings.plan', '--exit-code')).exitCode).to.equal(10)
+    run.server.change({ theme: { mode: 'dark' } })
+    await diff('settings.yaml', '--save', 'same.plan')
+    const same = await diff('same.plan', '--exit-code')
+    expect(same).to.include({ exitCode: 0 })
+    expect(same.stdout).to.contain('None of the 2 keys in the plan differed when the plan was saved.\n')
+  })
+
+  it('has the plan in every output format', async () => {
+    const { stdout, stderr } = await diff('settings.plan', '--json')
+    expect(stderr).to.equal('')
+    const { created_at, ...plan } = JSON.parse(stdout).plan
+    expect(new Date(created_at).toISOString()).to.equal(created_at)
+    expect(plan).to.deep.equal({
+      service: `${run.server.url}/`,
+      made_by: packageFile.version,
+      refused: false,
+    })
+    expect(JSON.parse(stdout).changes).to.deep.equal([change])
+    const rows = await diff('settings.plan', '-o', 'csv')
+    expect(rows.stdout).to.equal('path,from,to\ntheme.mode,light,dark\n')
+    expect(rows.stderr).to.contain('Plan for ')
+  })
+
+  it('says that apply refuses a plan of another service, another version, or one that was sent', async () => {
+    const plan = composePlanFile({ service: from, settings: [change] }, '0.0.1', times)
+    run.file('other.plan', plan)
+    const other = await diff('other.plan')
+    expect(other.stdout).to.contain(`Plan for ${from}, made 2020-01-02T03:04:05.000Z (`)
+    expect(other.stdout).to.contain('days ago) by chatctl 0.0.1.')
+    expect(other).to.include({ exitCode: 0 })
+    expect(other.stderr).to.contain('settings apply refuses this plan here: The plan other.plan is for ')
+    expect(JSON.parse((await diff('other.plan', '--json')).stdout).plan).to.include({ refused: true })
+    run.file(
+      'old.plan',
+      composePlanFile({ service: `${run.server.url}/`, settings: [change] }, '0.0.1', times),
+    )
+    expect((await diff('old.plan')).stderr).to.contain('was made by chatctl 0.0.1')
+    expect((await run.settings(['apply', 'settings.plan', '--yes'])).exitCode).to.equal(0)
+    expect((await diff('settings.plan')).stderr).to.contain('was already sent')
   })
 })

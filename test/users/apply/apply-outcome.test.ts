@@ -1,12 +1,18 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { Failure } from '../../../src/contract/failure.ts'
-import { hashOfField } from '../../../src/contract/managed-fields.ts'
+import { hashOfField, managedFields } from '../../../src/contract/managed-fields.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { readCommand } from '../../../src/system/split-command.ts'
+import { runPasswordCommand } from '../../../src/users/apply/password-source.ts'
 import type { UserOutcome } from '../../../src/users/apply/user-outcome.ts'
-import type { WantedUser } from '../../../src/users/managed-fields.ts'
+import { readField, type WantedUser } from '../../../src/users/managed-fields.ts'
+import { failureOf } from '../../client/capture.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { createRandom } from '../../support/random.ts'
 import { failing } from '../../system/failing.ts'
-import { ApplyTrial } from './apply-trial.ts'
+import { ApplyTrial, isExpectedEnd } from './apply-trial.ts'
 
 const email = 'ada@example.com'
 const ada: WantedUser = { email, name: 'Ada', role: 'admin' }
@@ -350,5 +356,156 @@ describe('the outcome of applying a user', () => {
     expect((await applied()).failure?.message).to.equal(
       'The response is not shown because it contains the password',
     )
+  })
+})
+
+const values = fc.constantFrom('a', 'b', 5, true)
+
+const anyUser = fc.record(
+  {
+    name: fc.constantFrom('Ada', 'Bob'),
+    metadata: fc.dictionary(fc.constantFrom('company', 'seats'), values, { minKeys: 1 }),
+    settings: fc.record({ theme: fc.constantFrom('dark', 'light') }),
+    role: fc.constantFrom('admin', 'member'),
+    permissions: fc.constantFrom<string[]>(['read:chat'], ['read:chat', 'write:chat']),
+  },
+  { requiredKeys: [] },
+)
+
+const anyFile: fc.Arbitrary<WantedUser[]> = fc
+  .array(anyUser, { minLength: 1, maxLength: 8 })
+  .map((users) => users.map((user, index) => ({ ...user, email: `u${index}@example.com` })))
+
+const anyRun = fc.record({ file: anyFile, killAfter: fc.option(fc.nat({ max: 30 }), { nil: undefined }) })
+
+/** Every user of the service is in the state once, and no hash is of a value that the service does not have. */
+async function expectAgreement(trial: ApplyTrial): Promise<void> {
+  const entries = await trial.entries()
+  const emails = [...trial.service.users.values()].map(({ email }) => email)
+  expect(emails, 'no user twice').to.deep.equal([...new Set(emails)])
+  const known = new Set(entries.map(({ email }) => email))
+  const added = trial.service.added
+  const shown = emails.filter((email) => !known.has(email) && !added.has(email))
+  expect(shown, 'forgotten users').to.deep.equal([])
+  for (const { email, id, hashes } of entries) {
+    if (id === undefined) continue
+    const user = trial.service.users.get(id)
+    expect(user?.email).to.equal(email)
+    for (const field of ['role', 'permissions', 'name'] as const) {
+      if (hashes[field] === undefined) continue
+      expect(hashes[field], `${field} of ${email}`).to.equal(hashOfField(field, user?.[field]))
+    }
+  }
+}
+
+describe('applying users to a service that loses responses', function () {
+  this.timeout(120_000)
+  const directory = perTest(makeEmptyDirectory)
+
+  it('creates no user twice and forgets none, also if it is killed at any write', async () => {
+    let kills = 0
+    let unknowns = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRun, { minLength: 1, maxLength: 4 }), fc.nat(), async (runs, seed) => {
+        const random = createRandom(seed)
+        const trial = new ApplyTrial(directory.path, random)
+        if (random() < 0.3) trial.service.add({ email: 'u1@example.com' })
+        trial.service.faults = ['lost', '429', '500', '422', 'nameless']
+        for (const { file, killAfter } of runs) {
+          const { ended } = await trial.run(file, killAfter === undefined ? {} : { killAfter })
+          if (!isExpectedEnd(ended)) throw ended
+          if (killAfter !== undefined) kills++
+          await trial.service.settled()
+          await expectAgreement(trial)
+        }
+
+        // As the output advises: adopt the users that exist, and create the others again.
+        const state = await trial.openState()
+        for (const { email, creation } of [...state.entries()]) {
+          if (creation === undefined) continue
+          unknowns++
+          const [found] = trial.service.withEmail(email)
+          if (found) state.note({ email, id: found.id, hashes: {} })
+        }
+        for (const [email, id] of trial.service.added) state.note({ email, id, hashes: {} })
+        await state.close()
+        trial.service.faults = []
+        const file = runs.at(-1)?.file ?? []
+        const { outcomes, ended } = await trial.run(file, { retries: () => true })
+        if (ended !== undefined) throw ended
+        expect(outcomes.map(({ status }) => status)).to.satisfy((statuses: string[]) =>
+          statuses.every((status) => ['created', 'changed'].includes(status)),
+        )
+        await expectAgreement(trial)
+        for (const wanted of file) {
+          const [user, ...others] = trial.service.withEmail(wanted.email)
+          expect(others).to.deep.equal([])
+          for (const [path, value] of managedFields(wanted))
+            expect(readField({ ...user }, path), path).to.deep.equal(value)
+        }
+
+        trial.service.requests.length = 0
+        const last = await trial.run(file)
+        expect([last.planned, trial.service.requests]).to.deep.equal([[], []])
+      }),
+      { numRuns: 20, seed: 19 },
+    )
+    expect(kills).to.be.above(20)
+    expect(unknowns).to.be.above(10)
+  })
+})
+
+const options = {
+  env: process.env,
+  cwd: process.cwd(),
+  clock: systemClock,
+  signal: new AbortController().signal,
+}
+
+/** Runs a script of sh as the password command. */
+const run = (script: string, more: Partial<typeof options> = {}) =>
+  runPasswordCommand(['sh', '-c', script], 'ada@example.com', { ...options, ...more })
+
+const print = (text: string) => `printf %s '${text}'`
+
+describe('a password command', () => {
+  it('receives the email, and its first line is the password', async () => {
+    expect(await run('echo "$CHATCTL_EMAIL 1"; echo second')).to.equal('ada@example.com 1')
+    expect(await run(print(' spaces \r\n'))).to.equal(' spaces ')
+  })
+
+  it('fails if it exits with another code than 0, prints nothing, or does not exist', async () => {
+    for (const [script, reason] of [
+      ['exit 3', 'exited with code 3'],
+      [print('\nsecond'), 'wrote no password in its first line'],
+      ['kill $$', 'failed: SIGTERM'],
+    ] as const) {
+      const failure = await failureOf(run(script))
+      expect(failure.message).to.equal(`The password command for "ada@example.com" ${reason}`)
+      expect(failure.kind).to.equal('incomplete')
+    }
+    const failure = await failureOf(runPasswordCommand(['no-such-program'], 'ada@example.com', options))
+    expect(failure.message).to.match(
+      / failed: cannot start "no-such-program": no such file or directory \(ENOENT\)$/,
+    )
+  })
+
+  it('is killed after 64 KiB, after a minute, and by a signal', async () => {
+    const endless = 'exec sleep 600'
+    const flood = await failureOf(run(`${print('x'.repeat(70_000))};${endless}`))
+    expect(flood.message).to.match(/ wrote more than 64 KiB$/)
+    const clock = { ...systemClock, sleep: async () => {} }
+    expect((await failureOf(run(endless, { clock }))).message).to.match(/ did not end within 60 s$/)
+    const controller = new AbortController()
+    const running = run(endless, { signal: controller.signal })
+    const reason = new Error('interrupted')
+    setImmediate(() => controller.abort(reason))
+    expect(await running.catch((error: unknown) => error)).to.equal(reason)
+  })
+
+  it('is refused if its words cannot be read', () => {
+    for (const line of ['', "pass 'ada", '""'])
+      expect(() => readCommand(line, 'password command'), line).to.throw('Invalid password command')
+    expect(readCommand('pass show "a b"', 'password command')).to.deep.equal(['pass', 'show', 'a b'])
   })
 })
