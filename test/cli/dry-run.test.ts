@@ -11,15 +11,156 @@ import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
-import {
-  cases,
-  editing,
-  files,
-  keyToRevoke,
-  password,
-  sessionToRevoke,
-  trustToRevoke,
-} from './dry-run-cases.ts'
+
+const password = 'canary-password-of-a-dry-run'
+
+/** Placeholder for the ID of a key that exists. */
+const keyToRevoke = 'KEY'
+const sessionToRevoke = 'SESSION'
+const trustToRevoke = 'prepared'
+
+/** Files in the working directory of the run, with their content. */
+const files = {
+  'users.csv': `email,password,role\nada@example.com,${password},\nbob@example.com,,editor\n`,
+  'roles.csv': 'id,role\nu1,editor\n',
+}
+
+/** An editor that changes one key. */
+const editing = { EDITOR: 'echo "app_name: New" >' }
+
+/** A command line that would make a change, and the expected output of --dry-run. */
+interface Case {
+  /** Its words, as one text if none has a space. */
+  line: string | string[]
+  stdin?: string
+  env?: NodeJS.ProcessEnv
+  /** The request that is not sent, for a change to the service, such as `GET /v1/x`, and its body. */
+  request?: string
+  body?: unknown
+  /** The output if there is no such request: the local change that is not made, or the summary of a file. */
+  change?: unknown
+  /** A field that the real run would show, if it is not a column of the command's view. */
+  answered?: string
+}
+
+const admin = { user_id: 'usr_admin', user_email: 'admin@localhost' }
+const rowsOf = (rows: number, creates: number, assignments: number) => ({
+  ...{ rows, already_done: 0, reads: 0, creates, updates: 0, assignments, requests: creates + assignments },
+})
+const post = (line: number, below: string, body: object) => ({
+  ...{ line, method: 'POST', url: `SERVICE/v1/users${below}`, body },
+})
+const hidden = { email: 'ada@example.com', password: '[redacted]' }
+
+const cases: readonly Case[] = [
+  {
+    line: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
+    request: 'POST /v1/users',
+    body: { name: 'Ada', password: '[redacted]' },
+  },
+  { line: 'api GET /v1/x', request: 'GET /v1/x' },
+  {
+    line: 'chat send Hello --context c1',
+    request: 'POST /api/chat/send',
+    body: { message: 'Hello', context_id: 'c1', stream: true },
+  },
+  {
+    line: 'chat prompts set review',
+    stdin: 'Review this:',
+    change: { name: 'review', replaced: true, path: '~/.config/chatctl/prompts/review.md' },
+  },
+  {
+    line: 'chat complete --prompt review Hello --temperature 1',
+    request: 'POST /v1/chat/completions',
+    body: { messages: [{ role: 'user', content: 'Review this change:\n\nHello' }], temperature: 1 },
+  },
+  {
+    line: 'settings apply - --yes',
+    stdin: 'theme: { mode: dark }\nlimits: { max_tokens: 5 }',
+    request: 'PATCH /v1/settings',
+    body: { theme: { mode: 'dark' }, limits: { max_tokens: 5 } },
+  },
+  { line: 'settings edit', env: editing, request: 'PATCH /v1/settings', body: { app_name: 'New' } },
+  {
+    line: 'users create --email ada@example.com --password-stdin',
+    stdin: password,
+    request: 'POST /v1/users',
+    body: hidden,
+  },
+  {
+    line: 'users permissions assign --file roles.csv',
+    answered: 'updated',
+    change: { ...rowsOf(1, 0, 1), first_requests: [post(2, '/u1/permissions', { role: 'editor' })] },
+  },
+  {
+    line: 'users import users.csv',
+    change: {
+      ...rowsOf(2, 2, 1),
+      first_requests: [
+        post(2, '', hidden),
+        post(3, '', { email: 'bob@example.com' }),
+        post(3, '/{id}/permissions', { role: 'editor' }),
+      ],
+    },
+  },
+  {
+    line: 'auth login --profile work --base-url https://chat.example --with-api-key',
+    change: {
+      sign_in: { profile: 'work', base_url: 'https://chat.example', with: 'an API key', storage: 'keychain' },
+    },
+  },
+  {
+    line: 'auth logout --profile other --base-url https://chat.example',
+    change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example', storage: 'keychain' }] },
+  },
+  { line: 'auth remove other', change: { remove: 'other', sign_out: [], default: false, directories: [] } },
+  { line: 'auth rename other acme', change: { rename: 'other', name: 'acme' } },
+  { line: 'auth use other', change: { profile: null, key: 'default_profile', value: 'other' } },
+  {
+    line: 'config set model small --profile work',
+    change: { profile: 'work', key: 'model', value: 'small' },
+  },
+  { line: 'config unset model --profile other', change: { profile: 'other', key: 'model', value: null } },
+  {
+    line: 'service keys create --name ci',
+    change: {
+      create: { name: 'ci', tier: 'free', limit: 100, ...admin, permissions: null, expires_at: null },
+    },
+  },
+  {
+    line: `service keys update ${keyToRevoke} --tier pro --permission read:chat`,
+    change: {
+      ...{ update: keyToRevoke, name: 'ci', tier: 'pro', limit: 1000, ...admin },
+      ...{ permissions: ['read:chat'], expires_at: null },
+    },
+  },
+  {
+    line: 'service admin create henry@example.com --name Henry',
+    change: { create: { email: 'henry@example.com', name: 'Henry', role: 'admin' } },
+  },
+  {
+    line: 'service users reset admin@localhost --password-stdin',
+    stdin: password,
+    change: { reset: { id: 'usr_admin', email: 'admin@localhost' } },
+  },
+  { line: 'service backup --to copy.db', change: { back_up_to: 'copy.db' } },
+  {
+    line: 'service restore earlier.db',
+    change: { restore: '~/earlier.db', replace: '~/.local/share/chatctl/chatctl.db' },
+  },
+  { line: `service keys revoke ${keyToRevoke}`, change: { revoke: keyToRevoke } },
+  {
+    line: 'service trust create deploy --issuer https://ci.example --audience a --subject b --permission read:chat --expires 5m',
+    change: {
+      create: {
+        ...{ name: 'deploy', issuer: 'https://ci.example', audience: 'a', subject: 'b' },
+        ...{ permissions: ['read:chat'], ...admin, tier: 'free', limit: 100, expires_in: 300 },
+      },
+    },
+  },
+  { line: `service trust revoke ${trustToRevoke}`, change: { revoke: trustToRevoke } },
+  { line: `service sessions revoke ${sessionToRevoke}`, change: { revoke: sessionToRevoke } },
+]
 
 const key = 'canary-key-of-a-dry-run'
 
@@ -146,7 +287,7 @@ describe('--dry-run', function () {
       }
     })
 
-  for (const { line, stdin, env, request, change, answered } of cases) {
+  for (const { line, stdin, env, request, body, change, answered } of cases) {
     const args = typeof line === 'string' ? line.split(' ') : line
     const { id = '', view } = commandOf(args) ?? {}
     // The fields that a real run would show. `api` shows any field.
@@ -180,9 +321,9 @@ describe('--dry-run', function () {
           .replaceAll(server.url, 'SERVICE'),
       )
       if (!request) return expect(shown).to.deep.equal(change)
-      const { path, ...rest } = request
-      expect(shown).to.deep.equal({ ...rest, url: `SERVICE${path}` })
-      expect(plain.stdout.split('\n')[0]).to.equal(`${request.method} ${server.url}${path}`)
+      const [method = '', path = ''] = request.split(' ')
+      expect(shown).to.deep.equal({ method, url: `SERVICE${path}`, ...(body !== undefined && { body }) })
+      expect(plain.stdout.split('\n')[0]).to.equal(`${method} ${server.url}${path}`)
       expect(plain.stderr).to.equal('')
     })
   }

@@ -27,41 +27,33 @@ function formsOf(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])]
 }
 
+/** A behavior that depends on the request. */
+const behaving =
+  (choose: (request: RecordedRequest) => Behavior): Behavior =>
+  (request, ...rest) =>
+    choose(request)(request, ...rest)
+
+const whole = ({ headers, body }: RecordedRequest): string => `${headers.authorization} ${body}`
+
 /** Services that echo the request in every part of a response. */
 const echoes: Record<string, Behavior> = {
-  'an error body and headers': (request, response, incoming) => {
-    const { authorization = '' } = request.headers
-    const details = { headers: request.headers, body: request.body, parsed: parse(request.body) }
-    return json(
-      401,
-      { error: { code: authorization, message: `Not good: ${authorization}, ${request.body}`, details } },
-      { 'x-request-id': authorization, 'set-cookie': authorization, server: authorization },
-    )(request, response, incoming)
-  },
-  'plain text': (request, response, incoming) =>
-    answer(500, { 'content-type': 'text/plain' }, whole(request))(request, response, incoming),
-  'a redirect elsewhere': (request, response, incoming) =>
-    redirect(307, `http://127.0.0.1:9/${encodeURIComponent(whole(request))}`)(request, response, incoming),
-  'a rate limit': (request, response, incoming) =>
-    limited({ 'retry-after': '99', 'x-request-id': request.headers.authorization ?? '' })(
-      request,
-      response,
-      incoming,
-    ),
-  'success: false': (request, response, incoming) =>
-    json(200, { success: false, error: whole(request), message: whole(request) })(
-      request,
-      response,
-      incoming,
-    ),
-}
-
-function whole({ headers, body }: RecordedRequest): string {
-  return `${headers.authorization} ${body}`
-}
-
-function parse(body: string): unknown {
-  return body === '' ? null : JSON.parse(body)
+  'an error body and headers': behaving(({ headers, body }) => {
+    const { authorization = '' } = headers
+    const details = { headers, body, parsed: body === '' ? null : JSON.parse(body) }
+    const error = { code: authorization, message: `Not good: ${authorization}, ${body}`, details }
+    const said = { 'x-request-id': authorization, 'set-cookie': authorization, server: authorization }
+    return json(401, { error }, said)
+  }),
+  'plain text': behaving((request) => answer(500, { 'content-type': 'text/plain' }, whole(request))),
+  'a redirect elsewhere': behaving((request) =>
+    redirect(307, `http://127.0.0.1:9/${encodeURIComponent(whole(request))}`),
+  ),
+  'a rate limit': behaving(({ headers }) =>
+    limited({ 'retry-after': '99', 'x-request-id': headers.authorization ?? '' }),
+  ),
+  'success: false': behaving((request) =>
+    json(200, { success: false, error: whole(request), message: whole(request) }),
+  ),
 }
 
 describe('secret handling', function () {
@@ -90,20 +82,14 @@ describe('secret handling', function () {
     const server = servers.get(behavior) ?? startScriptedServer(behavior)
     servers.set(behavior, server)
     const { url } = await server
-    return inTurn(() =>
-      runChatctl(sandbox, [...args, '--retries', '0'], {
-        env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key, ...env },
-        stdin,
-      }),
-    )
+    const variables = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key, ...env }
+    return inTurn(() => runChatctl(sandbox, [...args, '--retries', '0'], { env: variables, stdin }))
   }
 
   function expectSilence({ stdout, stderr }: Run, secrets: string[] = [key, password]): void {
-    for (const secret of secrets) {
-      for (const form of formsOf(secret)) {
-        expect(stdout, 'stdout').not.to.contain(form)
-        expect(stderr, 'stderr').not.to.contain(form)
-      }
+    for (const form of secrets.flatMap(formsOf)) {
+      expect(stdout, 'stdout').not.to.contain(form)
+      expect(stderr, 'stderr').not.to.contain(form)
     }
   }
 
@@ -202,51 +188,50 @@ describe('secret handling', function () {
     expectSilence(refused)
   })
 
-  for (const [source, flag] of [
-    ['stdin', () => ['--password-stdin']],
-    ['a file', () => ['--password-file', passwordFile]],
-  ] as const)
-    it(`sends a password from ${source} only to the service`, async () => {
-      let sent = ''
-      const take: Behavior = (request, response, incoming) => {
-        sent = request.body
-        return json(201, { id: 'u1' })(request, response, incoming)
-      }
-      const created = await run(['users', 'create', ...flag(), '--debug'], take, { stdin: `${password}\n` })
-      expect(JSON.parse(sent)).to.deep.equal({ password })
-      expectSilence(created)
+  describe('with users create', () => {
+    let sent: { password: string }[]
+    beforeEach(() => {
+      sent = []
+    })
+    const take = behaving(({ body }) => {
+      sent.push(JSON.parse(body))
+      return json(201, { id: 'u1' })
+    })
+    const create = (...flags: string[]) =>
+      run(['users', 'create', ...flags], take, { stdin: `${password}\n` })
+
+    for (const [source, flag] of [
+      ['stdin', () => ['--password-stdin']],
+      ['a file', () => ['--password-file', passwordFile]],
+    ] as const)
+      it(`sends a password from ${source} only to the service`, async () => {
+        const created = await create(...flag(), '--debug')
+        expect(sent).to.deep.equal([{ password }])
+        expectSilence(created)
+      })
+
+    it('prints a generated password once, on stdout, with the body', async () => {
+      const structured = await create('--generate-password', '--debug', '--json')
+      const plain = await create('--generate-password', '--debug')
+      const [first = '', second = ''] = sent.map((user) => user.password)
+      expect(JSON.parse(structured.stdout)).to.deep.equal({ id: 'u1', generated_password: first })
+      expectSilence({ ...structured, stdout: '' }, [first])
+      expect(plain.stdout.split(second)).to.have.lengthOf(2)
+      expectSilence({ ...plain, stdout: '' }, [second])
+      expect(first).not.to.equal(second)
     })
 
-  it('prints a generated password once, on stdout, with the body', async () => {
-    const sent: string[] = []
-    const take: Behavior = (request, response, incoming) => {
-      sent.push(JSON.parse(request.body).password)
-      return json(201, { id: 'u1' })(request, response, incoming)
-    }
-    const structured = await run(['users', 'create', '--generate-password', '--debug', '--json'], take)
-    expect(JSON.parse(structured.stdout)).to.deep.equal({ id: 'u1', generated_password: sent[0] })
-    expectSilence({ ...structured, stdout: '' }, [sent[0] ?? ''])
-    const plain = await run(['users', 'create', '--generate-password', '--debug'], take)
-    expect(plain.stdout.split(sent[1] ?? '')).to.have.lengthOf(2)
-    expectSilence({ ...plain, stdout: '' }, [sent[1] ?? ''])
-    expect(sent[0]).not.to.equal(sent[1])
-  })
-
-  it('prints a generated password to stderr if --fields or --jq omits it', async () => {
-    for (const choice of [
-      ['--fields', 'id'],
-      ['--jq', '.id'],
-      ['--jq', '.id | keys'],
-    ]) {
-      let made = ''
-      const take: Behavior = (request, response, incoming) => {
-        made = JSON.parse(request.body).password
-        return json(201, { id: 'u1' })(request, response, incoming)
+    it('prints a generated password to stderr if --fields or --jq omits it', async () => {
+      for (const choice of [
+        ['--fields', 'id'],
+        ['--jq', '.id'],
+        ['--jq', '.id | keys'],
+      ]) {
+        const { stdout, stderr } = await create('--generate-password', ...choice)
+        expect(stdout).not.to.contain(sent.at(-1)?.password)
+        expect(stderr).to.contain(sent.at(-1)?.password)
       }
-      const { stdout, stderr } = await run(['users', 'create', '--generate-password', ...choice], take)
-      expect(stdout).not.to.contain(made)
-      expect(stderr).to.contain(made)
-    }
+    })
   })
 
   it('keeps passwords and keys out of the files, log, and output of the embedded service', async () => {
@@ -282,6 +267,19 @@ const canary = 'canary-of-the-wrong-place'
 describe('a secret in the wrong place', () => {
   const sandbox = perSuite(createSandbox)
 
+  /** Runs the command in each form, and expects the exit code and no secret. */
+  async function expectHidden(
+    args: readonly string[],
+    forms: readonly string[][],
+    { exitCode = 2, env = {} as NodeJS.ProcessEnv, secrets = [canary] } = {},
+  ): Promise<void> {
+    for (const form of forms) {
+      const run = await runChatctl(sandbox, [...args, ...form], { env })
+      expect(run.exitCode, run.stderr).to.equal(exitCode)
+      for (const secret of secrets) expect(run.stdout + run.stderr).not.to.contain(secret)
+    }
+  }
+
   for (const args of [
     ['users', 'profile', `--api-key=${canary}`],
     ['users', 'profile', '--api-key', canary],
@@ -290,35 +288,25 @@ describe('a secret in the wrong place', () => {
     [`--api-key=${canary}`, 'users', 'profile'],
     ['--api-key', canary, 'users', 'profile'],
   ])
-    it(`is not printed as the value of a flag that does not take it: ${args.slice(0, 3).join(' ')}`, async () => {
-      for (const form of [[], ['--json'], ['--debug']]) {
-        const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
-        expect(exitCode, stderr).to.equal(2)
-        expect(stdout + stderr).not.to.contain(canary)
-      }
-    })
+    it(`is not printed as the value of a flag that does not take it: ${args.slice(0, 3).join(' ')}`, () =>
+      expectHidden(args, [[], ['--json'], ['--debug']]))
 
-  for (const args of [
-    ['settings', 'update', `api_key=${canary}`],
-    ['settings', 'update', 'api_key', canary],
-    ['settings', 'update', `app_name=sk-${canary}`],
-    ['settings', 'set', 'api_key', canary],
-    ['settings', 'set', `api_key:${canary}`],
-    ['settings', 'set', 'app_nam', `sk-${canary}`],
-    ['settings', 'set', `app_nam=sk-${canary}`],
-    ['settings', 'set', `theme=sk-${canary}`],
-    ['config', 'add', `api_key=${canary}`],
-    ['service', 'run', '--model-server-key', canary],
-    ['service', 'run', `--model-server-key=${canary}`],
-    ['auth', `eyJhbGciOiJIUzI1NiJ9.${canary}`],
+  for (const line of [
+    'settings update api_key=SECRET',
+    'settings update api_key SECRET',
+    'settings update app_name=sk-SECRET',
+    'settings set api_key SECRET',
+    'settings set api_key:SECRET',
+    'settings set app_nam sk-SECRET',
+    'settings set app_nam=sk-SECRET',
+    'settings set theme=sk-SECRET',
+    'config add api_key=SECRET',
+    'service run --model-server-key SECRET',
+    'service run --model-server-key=SECRET',
+    'auth eyJhbGciOiJIUzI1NiJ9.SECRET',
   ])
-    it(`is not printed in a hint: ${args.join(' ').replace(canary, 'SECRET')}`, async () => {
-      for (const form of [[], ['--json']]) {
-        const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
-        expect(exitCode, stderr).to.equal(2)
-        expect(stdout + stderr).not.to.contain(canary)
-      }
-    })
+    it(`is not printed in a hint: ${line}`, () =>
+      expectHidden(line.replace('SECRET', canary).split(' '), [[], ['--json']]))
 
   describe('in the URL of a proxy', () => {
     const proxy = perSuite(() =>
@@ -327,28 +315,16 @@ describe('a secret in the wrong place', () => {
         socket.end(`HTTP/1.1 407 ${said}\r\nx-said: ${said}\r\ncontent-length: 0\r\n\r\n`)
       }),
     )
-
-    const forms = [Buffer.from(`me:${canary}`).toString('base64'), canary]
     for (const [what, portOf] of [
       ['refuses', () => new URL(proxy.url).port],
       ['is not there', () => '1'],
     ] as const)
       it(`is not printed if the proxy ${what}`, async () => {
-        for (const form of [['--debug'], ['--debug', '--json']]) {
-          const { exitCode, stdout, stderr } = await runChatctl(
-            sandbox,
-            ['users', 'profile', '--retries', '0', ...form],
-            {
-              env: {
-                CHATCTL_BASE_URL: 'https://chat.example',
-                CHATCTL_API_KEY: 'k',
-                HTTPS_PROXY: `http://me:${canary}@127.0.0.1:${portOf()}`,
-              },
-            },
-          )
-          expect(exitCode, stderr).to.equal(69)
-          for (const secret of forms) expect(stdout + stderr).not.to.contain(secret)
-        }
+        const HTTPS_PROXY = `http://me:${canary}@127.0.0.1:${portOf()}`
+        const env = { CHATCTL_BASE_URL: 'https://chat.example', CHATCTL_API_KEY: 'k', HTTPS_PROXY }
+        const secrets = [Buffer.from(`me:${canary}`).toString('base64'), canary]
+        const args = ['users', 'profile', '--retries', '0']
+        await expectHidden(args, [['--debug'], ['--debug', '--json']], { exitCode: 69, env, secrets })
       })
   })
 })

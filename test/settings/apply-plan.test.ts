@@ -4,7 +4,6 @@ import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
-import { Failure } from '../../src/contract/failure.ts'
 import { readBackPauses } from '../../src/contract/request-defaults.ts'
 import type { SettingsPatch } from '../../src/contract/resources/settings.ts'
 import type { SettingsFile } from '../../src/contract/resources/settings-file.ts'
@@ -19,7 +18,9 @@ import { changeAndVerify } from '../../src/settings/apply/change-settings.ts'
 import { withSettingsLock } from '../../src/settings/apply/settings-lock.ts'
 import { makePlan, valuesOf } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { Directories } from '../../src/system/files/directories.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { lay, SettingsHandler } from '../support/handlers/settings.ts'
 import { perTest } from '../support/lifetime.ts'
 import {
@@ -35,45 +36,46 @@ import {
 } from '../support/scripted-server.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { barrier } from '../support/until.ts'
-import { anyRun } from './any-run.ts'
 import { someSettings } from './any-settings.ts'
-import { useStateDirectory } from './state-directory.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
-const elsewhere = answer(302, { location: 'https://elsewhere.example/' })
+const version = { version: '2' }
 /** Overrides of the normal behavior of the service. */
 type Manners = Partial<SettingsHandler>
 
 const ignored: Manners = { patched: (before) => before }
+const without = (status: number, said = 'no') => failing(status, 'no', said)
 
-/** Responses to the readings, by their number. */
-const reading = (answered: (index: number) => Behavior | undefined): Manners => ({ onRead: answered })
-
-/** What the callbacks were called with. */
-interface Told {
-  warnings: string[]
-  pauses: number[]
+/** A run with the parts that changing settings uses. */
+function runWith(parts: Partial<Run>): Run {
+  const none = {
+    dryRun: false,
+    service: 'a',
+    signal: new AbortController().signal,
+    noteSettings: () => {},
+    contradictSettings: () => {},
+    warnOfResponse: async () => {},
+    commandFor: (...words: string[]) => ['chatctl', ...words].join(' '),
+    showAside: async () => {},
+  }
+  return { ...none, ...parts } as Run
 }
 
 describe('applying a settings plan', () => {
   let server: Served<SettingsHandler>
   let client: Client
   let abort: AbortController
-  let told: Told
+  /** What the callbacks were called with. */
+  let told: { warnings: string[]; pauses: number[] }
 
-  async function begin(manners: Manners = {}, first = someSettings, options: Partial<ClientOptions> = {}) {
+  async function begin(manners: Manners = {}, options: Partial<ClientOptions> = {}) {
     await end()
-    server = await serveHandler(Object.assign(new SettingsHandler(), { settings: first }, manners))
+    server = await serveHandler(Object.assign(new SettingsHandler(), { settings: someSettings }, manners))
     abort = new AbortController()
     told = { warnings: [], pauses: [] }
-    client = new Client({
-      baseUrl: server.url,
-      internal: { clock: hurriedClock() },
-      timeout: 2_000,
-      signal: abort.signal,
-      ...options,
-    })
+    const internal = { clock: hurriedClock() }
+    client = new Client({ baseUrl: server.url, internal, timeout: 2_000, signal: abort.signal, ...options })
   }
 
   async function end() {
@@ -84,26 +86,20 @@ describe('applying a settings plan', () => {
 
   /** The requests in their order, such as `PATCH {"a":1}` and `GET`. */
   const seen = () => server.requests.map(({ method, body }) => `${method} ${body}`.trim())
+  const changes = () => seen().filter((line) => line !== 'GET')
+  const patchOf = (body: object) => `PATCH ${JSON.stringify(body)}`
 
   const runOf = (parts: Partial<Run> = {}) =>
-    anyRun({
+    runWith({
       connect: async () => client,
       signal: abort.signal,
-      clock: {
-        ...systemClock,
-        sleep: async (ms) => {
-          told.pauses.push(ms)
-        },
-      },
-      warn: async (words) => {
-        told.warnings.push(words)
-      },
+      clock: { ...systemClock, sleep: async (ms) => void told.pauses.push(ms) },
+      warn: async (words) => void told.warnings.push(words),
       ...parts,
     })
 
   function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings) {
-    const plan = makePlan(server.url, { settings, api }, before, {}, systemClock)
-    return applyPlan(runOf(), plan, before)
+    return applyPlan(runOf(), makePlan(server.url, { settings, api }, before, {}, systemClock), before)
   }
 
   const failedRequests = () => told.warnings.filter((words) => words.includes('although the request failed'))
@@ -113,6 +109,12 @@ describe('applying a settings plan', () => {
   function set(settings: SettingsPatch, parts: Partial<Run> = {}) {
     return changeAndVerify(runOf(parts), settings, { managed: valuesOf(settings), before: undefined })
   }
+
+  const bothKeys = [
+    { path: 'theme.mode', expected: 'dark', found: 'light' },
+    { path: 'limits.max_tokens', expected: 12, found: 4096 },
+  ]
+  const unknown = 'The outcome of the change is unknown: '
 
   it('trusts a reading more than a response without a usable body', async () => {
     for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
@@ -129,36 +131,31 @@ describe('applying a settings plan', () => {
       it(`reports a conflict although the response was ${status}`, async () => {
         await begin({ ...ignored, answerPatch: said })
         for (const act of [apply, set]) {
-          const failure = await failureOf(act(two))
-          expect(failure.kind).to.equal('conflict')
-          expect(failure.message).to.equal(
+          const { kind, message, details } = await failureOf(act(two))
+          expect(kind).to.equal('conflict')
+          expect(message).to.equal(
             'theme.mode did not take effect: expected "dark", found "light"; ' +
               `limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned ${status})`,
           )
-          expect(failure.details).to.deep.equal({
-            keys: [
-              { path: 'theme.mode', expected: 'dark', found: 'light' },
-              { path: 'limits.max_tokens', expected: 12, found: 4096 },
-            ],
-            status,
-          })
+          expect(details).to.deep.equal({ keys: bothKeys, status })
         }
         expect(told.pauses).to.deep.equal([...readBackPauses, ...readBackPauses])
-        expect(seen().filter((line) => line !== 'GET')).to.have.length(2)
+        expect(changes()).to.have.length(2)
       })
 
     it('fails at the first reading with a value that is neither the old nor the new one', async () => {
-      const cases = [
+      for (const [said, lag] of [
         [json(200, lay(someSettings, dark)), 0],
         [answer(202), 1],
         [answer(204), 1],
         [reset, 1],
-      ] as const
-      for (const [said, lag] of cases) {
+      ] as const) {
         await begin({ lag, patched: (before) => lay(before, { theme: { mode: 'x' } }), answerPatch: said })
-        const failure = await failureOf(apply(dark))
-        expect(failure.kind).to.equal('conflict')
-        expect(failure.message).to.contain('theme.mode did not take effect: expected "dark", found "x"')
+        const { kind, message } = await failureOf(apply(two))
+        expect(kind).to.equal('conflict')
+        expect(message)
+          .to.contain('theme.mode did not take effect: expected "dark", found "x"')
+          .and.contain('limits.max_tokens did not take effect: expected 12, found 4096')
         expect(told.pauses).to.have.length(lag)
       }
     })
@@ -169,43 +166,33 @@ describe('applying a settings plan', () => {
       ['a reset', reset],
       ['a truncated response', resetMidBody()],
       ['502', html502],
-      ['a redirect to another origin', elsewhere],
+      ['a redirect to another origin', answer(302, { location: 'https://elsewhere.example/' })],
     ]
     for (const [what, said] of lost)
       it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: said })
           const failure = await failureOf(act(two))
-          expect(failure).to.include({
-            kind: 'unknown_outcome',
-            code: 'unknown_outcome',
-            isOutcomeUnknown: true,
-          })
+          const code = 'unknown_outcome'
+          expect(failure).to.include({ kind: code, code, isOutcomeUnknown: true })
           expect(failure.message)
             .to.match(/^The outcome of the change is unknown: (?!the outcome).+/)
-            .and.to.contain('theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12')
-            .and.not.to.contain('did not take')
+            .and.contain('theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12')
+            .and.not.contain('did not take')
           expect(hintOf(failure)).to.match(/chatctl settings get$/)
-          expect(failure.details).to.deep.include({
-            keys: [
-              { path: 'theme.mode', expected: 'dark', found: 'light' },
-              { path: 'limits.max_tokens', expected: 12, found: 4096 },
-            ],
-          })
+          expect(failure.details).to.deep.include({ keys: bothKeys })
           expect(told.pauses.reduce((sum, ms) => sum + ms, 0)).to.equal(10_000)
           expect(failedRequests()).to.deep.equal([])
-          expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
+          expect(changes()).to.have.length(1)
         }
       })
 
     it('reports an unknown outcome after 202, because the service has only accepted the change', async () => {
       await begin({ ...ignored, answerPatch: answer(202) })
-      const failure = await failureOf(apply(dark))
-      expect(failure.kind).to.equal('unknown_outcome')
-      expect(failure.details).to.have.property('status', 202)
-      expect(failure.message).to.equal(
-        'The outcome of the change is unknown: the PATCH returned 202; theme.mode is "light", not "dark"',
-      )
+      const { kind, message, details } = await failureOf(apply(dark))
+      expect(kind).to.equal('unknown_outcome')
+      expect(details).to.have.property('status', 202)
+      expect(message).to.equal(`${unknown}the PATCH returned 202; theme.mode is "light", not "dark"`)
     })
 
     it('succeeds if any reading finds the late change', async () => {
@@ -218,78 +205,63 @@ describe('applying a settings plan', () => {
     })
 
     it('names the keys that changed and those that did not', async () => {
-      for (const said of [failing(500, 'oops', 'Broken'), reset]) {
+      for (const said of [without(500), reset]) {
         await begin({ patched: (before) => lay(before, dark), answerPatch: said })
-        const failure = await failureOf(apply(two))
-        expect(failure.kind).to.equal('unknown_outcome')
-        expect(failure.message)
-          .to.contain('limits.max_tokens is 4096, not 12')
-          .and.not.to.contain('theme.mode')
+        const { kind, message } = await failureOf(apply(two))
+        expect(kind).to.equal('unknown_outcome')
+        expect(message).to.contain('limits.max_tokens is 4096, not 12').and.not.contain('theme.mode')
       }
-    })
-
-    it('reports a conflict for a value that is neither the old nor the new one', async () => {
-      await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
-      const failure = await failureOf(apply(two))
-      expect(failure.kind).to.equal('conflict')
-      expect(failure.message)
-        .to.contain('theme.mode did not take effect: expected "dark", found "contrast"')
-        .and.to.contain('limits.max_tokens did not take effect: expected 12, found 4096')
     })
 
     it('reports an unknown outcome if the earlier value is not known', async () => {
       await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
-      const failure = await failureOf(set(dark))
-      expect(failure.kind).to.equal('unknown_outcome')
-      expect(failure.message).to.contain('theme.mode is "contrast", not "dark"')
+      const { kind, message } = await failureOf(set(dark))
+      expect(kind).to.equal('unknown_outcome')
+      expect(message).to.contain('theme.mode is "contrast", not "dark"')
     })
 
     it('reports an unknown outcome if the settings cannot be read back', async () => {
-      const broken = reading(() => failing(403, 'no', 'You may not read'))
-      await begin({ ...ignored, answerPatch: reset, ...broken })
-      const failure = await failureOf(set(dark))
-      expect(failure.kind).to.equal('unknown_outcome')
-      expect(failure.message)
+      await begin({ ...ignored, answerPatch: reset, onRead: () => without(403, 'You may not read') })
+      const { kind, message } = await failureOf(set(dark))
+      expect(kind).to.equal('unknown_outcome')
+      expect(message)
         .to.match(/^The outcome of the change is unknown: no response from /)
-        .and.to.contain('The settings could not be read back: You may not read')
+        .and.contain('The settings could not be read back: You may not read')
     })
   })
 
-  describe('when a change has side effects', () => {
-    it('names the changed keys that the plan does not contain', async () => {
+  it('names the changed keys that the plan does not contain, unless the earlier values are not known', async () => {
+    for (const [act, words] of [
+      [
+        apply,
+        [
+          'Also changed, although not part of this change: theme.primary_color changed from "#3366FF" to null',
+        ],
+      ],
+      [set, []],
+    ] as const) {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
-      await apply(dark)
-      expect(sideEffects()).to.deep.equal([
-        'Also changed, although not part of this change: theme.primary_color changed from "#3366FF" to null',
-      ])
-    })
-
-    it('reports no side effects if the earlier values are not known', async () => {
-      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
-      await set(dark)
-      expect(sideEffects()).to.deep.equal([])
-    })
+      await act(dark)
+      expect(sideEffects()).to.deep.equal(words)
+    }
   })
 
-  describe('when a change took effect despite an error response', () => {
-    for (const [what, said] of [
-      ['500', failing(500, 'oops', 'Broken')],
-      ['422', failing(422, 'invalid', 'Bad')],
-      ['a reset', reset],
-      ['an interrupted response', resetMidBody()],
-    ] as const)
-      it(`succeeds and reports the failed request after ${what}`, async () => {
-        // Without a reading before, chatctl accepts a refusal and does not read back.
-        const isRefusal = what === '422'
-        for (const act of isRefusal ? [apply] : [apply, set]) {
-          await begin({ answerPatch: said })
-          await act(dark)
-          expect(server.settings.theme?.mode).to.equal('dark')
-          expect(failedRequests()).to.have.length(1)
-          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
-        }
-      })
-  })
+  for (const [what, said] of [
+    ['500', without(500)],
+    ['422', without(422)],
+    ['a reset', reset],
+    ['an interrupted response', resetMidBody()],
+  ] as const)
+    it(`succeeds and reports the failed request if the change took effect despite ${what}`, async () => {
+      // Without a reading before, chatctl accepts a refusal and does not read back.
+      for (const act of what === '422' ? [apply] : [apply, set]) {
+        await begin({ answerPatch: said })
+        await act(dark)
+        expect(server.settings.theme?.mode).to.equal('dark')
+        expect(failedRequests()).to.have.length(1)
+        expect(seen()).to.deep.equal([patchOf(dark), 'GET'])
+      }
+    })
 
   describe('when the service refuses the change', () => {
     for (const [status, kind] of [
@@ -300,28 +272,18 @@ describe('applying a settings plan', () => {
     ] as const)
       it(`fails with status ${status} if no reading finds a change`, async () => {
         for (const act of [apply, set]) {
-          await begin({ ...ignored, answerPatch: failing(status, 'no', 'It may not be') }, undefined, {
-            maxWait: 0,
-          })
-          const failure = await failureOf(act(two))
-          expect(failure.message).to.equal('It may not be')
-          expect(failure.kind).to.equal(kind)
-          expect(failure.status).to.equal(status)
+          await begin({ ...ignored, answerPatch: without(status, 'It may not be') }, { maxWait: 0 })
+          expect(await failureOf(act(two))).to.include({ message: 'It may not be', kind, status })
           const looks = act === apply && status !== 401 && status !== 429
-          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
+          expect(seen()).to.deep.equal([patchOf(two), ...(looks ? ['GET'] : [])])
           expect(told.pauses).to.deep.equal([])
         }
       })
 
     it('reports the refusal even if the settings cannot be read back', async () => {
-      const no = failing(403, 'forbidden', 'You may not write')
-      await begin({ ...ignored, answerPatch: no, ...reading(() => failing(401, 'who', 'Who are you')) })
+      await begin({ ...ignored, answerPatch: without(403, 'You may not write'), onRead: () => without(401) })
       expect((await failureOf(apply(dark))).message).to.equal('You may not write')
-      await begin(
-        { ...ignored, answerPatch: reset, ...reading(() => failing(500, 'oops', 'Broken')) },
-        undefined,
-        { retries: 0 },
-      )
+      await begin({ ...ignored, answerPatch: reset, onRead: () => without(500) }, { retries: 0 })
       expect((await failureOf(apply(dark))).kind).to.equal('unknown_outcome')
     })
 
@@ -348,21 +310,21 @@ describe('applying a settings plan', () => {
 
     it('relies on a response with the new values, also after the API configuration was sent', async () => {
       await begin({ lag: 2 })
-      await apply(two, { version: '2' })
+      await apply(two, version)
       expect(told.pauses).to.deep.equal([])
       expect(seen().filter((line) => line === 'GET')).to.have.length(2)
     })
 
     it('relies on the last reading that succeeded', async () => {
-      await begin({ ...ignored, ...reading((index) => (index > 0 ? failing(403, 'no', 'No') : undefined)) })
+      await begin({ ...ignored, onRead: (index) => (index > 0 ? without(403) : undefined) })
       expect((await failureOf(apply(dark))).message).to.contain('theme.mode did not take')
     })
   })
 
   it('reports that a change was sent and could not be read back, which is not a refusal', async () => {
     const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
-    for (const said of [failing(403, 'no', 'You may not read'), limit]) {
-      await begin({ answerPatch: answer(204), ...reading(() => said) })
+    for (const said of [without(403, 'You may not read'), limit]) {
+      await begin({ answerPatch: answer(204), onRead: () => said })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.match(
@@ -373,16 +335,13 @@ describe('applying a settings plan', () => {
   })
 
   it('relies on a response with every value, and warns, if the settings cannot be read', async () => {
-    const forbidden = reading(() => failing(403, 'forbidden', 'You may not read'))
-    for (const [body, isProof] of [
-      [two, true],
-      [dark, false],
-    ] as const) {
-      await begin({ ...forbidden, answerPatch: json(200, body) })
-      if (isProof) expect((await set(two)).read).to.deep.equal(body)
-      else expect((await failureOf(set(two))).kind).to.equal('unknown_outcome')
-      expect(told.warnings).to.have.length(isProof ? 1 : 0)
-    }
+    const forbidden = { onRead: () => without(403) }
+    await begin({ ...forbidden, answerPatch: json(200, two) })
+    expect((await set(two)).read).to.deep.equal(two)
+    expect(told.warnings).to.have.length(1)
+    await begin({ ...forbidden, answerPatch: json(200, dark) })
+    expect((await failureOf(set(two))).kind).to.equal('unknown_outcome')
+    expect(told.warnings).to.have.length(0)
   })
 
   it('passes on the error of the gate, and reads nothing', async () => {
@@ -390,27 +349,24 @@ describe('applying a settings plan', () => {
     const gate = ({ method }: { method: string }) => {
       if (method !== 'GET') throw held
     }
-    await begin({}, undefined, { gate })
-    expect(await reasonOf(apply(dark, { version: '2' }))).to.equal(held)
-    expect(await reasonOf(apply({}, { version: '2' }))).to.equal(held)
+    await begin({}, { gate })
+    for (const settings of [dark, {}]) expect(await reasonOf(apply(settings, version))).to.equal(held)
     expect(seen()).to.deep.equal([])
   })
 
   it('stops on an interruption during the change', async () => {
-    await begin({
-      answerPatch: () => {
-        abort.abort(new Error('ended'))
-      },
-    })
+    const stop = () => abort.abort(new Error('ended'))
+    await begin({ answerPatch: stop, answerPost: stop })
     expect(await reasonOf(apply(dark))).to.equal(abort.signal.reason)
     expect(seen()).to.have.length(1)
+    await begin({ answerPost: stop })
+    expect(await reasonOf(apply({}, version))).to.equal(abort.signal.reason)
   })
 
   it('stops on an interruption while it waits to read again', async () => {
     await begin(ignored)
     setTimeout(() => abort.abort(new Error('ended')), 50)
-    const reason = await reasonOf(set(dark, { clock: systemClock }))
-    expect(reason).to.equal(abort.signal.reason)
+    expect(await reasonOf(set(dark, { clock: systemClock }))).to.equal(abort.signal.reason)
   })
 
   it('returns the response to the PATCH and the settings that were read back', async () => {
@@ -418,7 +374,7 @@ describe('applying a settings plan', () => {
     const { response, read } = await set(dark)
     expect(response?.body).to.deep.equal({ odd: 1 })
     expect(read).to.deep.equal(lay(someSettings, dark))
-    await begin({ answerPatch: failing(500, 'oops', 'Broken') })
+    await begin({ answerPatch: without(500) })
     expect((await set(dark)).read).to.deep.equal(lay(someSettings, dark))
   })
 
@@ -426,55 +382,38 @@ describe('applying a settings plan', () => {
     it('sends all managed keys of the API configuration after the settings are verified', async () => {
       await begin()
       await apply(dark, { version: '2', cors: { allowed_methods: [] } })
-      expect(seen()).to.deep.equal([
-        `PATCH ${JSON.stringify(dark)}`,
-        'GET',
-        'POST {"version":"2","cors":{"allowed_methods":[]}}',
-        'GET',
-      ])
+      const post = 'POST {"version":"2","cors":{"allowed_methods":[]}}'
+      expect(seen()).to.deep.equal([patchOf(dark), 'GET', post, 'GET'])
     })
 
     it('sends no API configuration if a setting did not take effect', async () => {
       await begin(ignored)
-      await failureOf(apply(dark, { version: '2' }))
+      await failureOf(apply(dark, version))
       expect(seen().join()).not.to.contain('POST')
     })
 
     it('detects settings that the API configuration changed', async () => {
       await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
-      expect((await failureOf(apply(dark, { version: '2' }))).message).to.equal(
-        'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)',
-      )
+      const words = 'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)'
+      expect((await failureOf(apply(dark, version))).message).to.equal(words)
       expect(sideEffects().join()).to.contain('app_name changed from "Chat" to "y"')
     })
 
-    it('stops on an interruption during the change', async () => {
-      await begin({
-        answerPost: () => {
-          abort.abort(new Error('ended'))
-        },
-      })
-      expect(await reasonOf(apply({}, { version: '2' }))).to.equal(abort.signal.reason)
-    })
-
     it('reports the verified settings if setting the API configuration fails', async () => {
-      await begin({ answerPost: failing(403, 'no', 'You may not') })
-      const failure = await failureOf(apply(dark, { version: '2' }))
-      expect(failure.kind).to.equal('forbidden')
-      expect(failure.status).to.equal(403)
-      expect(failure.message).to.equal(
-        'The settings were changed and verified; setting the API configuration failed: You may not',
-      )
-      expect((await failureOf(apply({}, { version: '2' }))).message).to.equal('You may not')
+      await begin({ answerPost: without(403, 'You may not') })
+      expect(await failureOf(apply(dark, version))).to.include({
+        ...{ kind: 'forbidden', status: 403 },
+        message: 'The settings were changed and verified; setting the API configuration failed: You may not',
+      })
+      expect((await failureOf(apply({}, version))).message).to.equal('You may not')
     })
 
     it('reports an unknown outcome after a lost response, because it cannot be read back', async () => {
-      await begin({ answerPost: failing(500, 'oops', 'Broken') })
-      const failure = await failureOf(apply({}, { version: '2' }))
-      expect(failure.kind).to.equal('unknown_outcome')
-      expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
+      await begin({ answerPost: without(500, 'Broken') })
+      const failure = await failureOf(apply({}, version))
+      expect(failure).to.include({ kind: 'unknown_outcome', message: `${unknown}Broken` })
       expect(hintOf(failure)).to.contain('cannot be read back')
-      const both = await failureOf(apply(dark, { version: '2' }))
+      const both = await failureOf(apply(dark, version))
       expect(both.kind).to.equal('unknown_outcome')
       expect(both.message).to.equal(
         'The settings were changed and verified; the outcome of setting the API configuration is unknown: Broken',
@@ -503,14 +442,13 @@ describe('a plan that is applied later', () => {
   it('is outdated if managed keys have changed, and names each of them', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
     const resent = { sentAt: later, configuration: { version: '9' } }
-    const failure = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
-    expect(failure.kind).to.equal('conflict')
-    expect(failure.message).to.equal(
+    const { kind, message, hint, details } = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
+    expect({ kind, hint }).to.deep.equal({ kind: 'conflict', hint: 'Do this' })
+    expect(message).to.equal(
       'The settings have changed since the differences were shown, or the plan was saved: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
         `api.version was "1" and is now "9" (the API configuration was sent from this machine at ${later})`,
     )
-    expect(failure.hint).to.equal('Do this')
-    expect(failure.details).to.deep.equal({
+    expect(details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },
         { path: 'limits.max_tokens', was: 4096, is: 5 },
@@ -521,19 +459,17 @@ describe('a plan that is applied later', () => {
 })
 
 describe('two concurrent changes of the settings of one service', () => {
-  const state = useStateDirectory()
+  const home = perTest(makeEmptyDirectory)
   const server = perTest(() => serveHandler(Object.assign(new SettingsHandler(), { settings: someSettings })))
-  let client: Client
+  const client = perTest(() => new Client({ baseUrl: server.url, internal: { clock: hurriedClock() } }))
   let told: string[]
   beforeEach(() => {
-    client = new Client({ baseUrl: server.url, internal: { clock: hurriedClock() } })
     told = []
   })
-  afterEach(() => client.close())
 
   const runOf = (parts: Partial<Run>) =>
-    anyRun({
-      directories: state.directories,
+    runWith({
+      directories: new Directories({ HOME: home.path }),
       clock: hurriedClock(),
       connect: async () => client,
       say: (words) => void told.push(words),
@@ -543,22 +479,19 @@ describe('two concurrent changes of the settings of one service', () => {
   const filed = (mode: string) => ({ settings: { theme: { mode } }, api: {} })
   const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ApplyOptions> = {}) => {
     const plan = makePlan(server.url, filed(mode), someSettings, {}, systemClock)
-    const run = runOf({ service: server.url, confirm })
-    return confirmAndApply(run, plan, { yes: false, hint: '', ...more })
+    return confirmAndApply(runOf({ service: server.url, confirm }), plan, { yes: false, hint: '', ...more })
   }
-  const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
 
   it('run one after the other, so that the second is refused if its keys have changed', async () => {
     const confirm = barrier(2)
     const outcomes = await Promise.allSettled([carry('dark', confirm), carry('contrast', confirm)])
     const [refusal, ...others] = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     expect(others).to.deep.equal([])
-    expect(refusal).to.be.instanceOf(Failure)
-    expect((refusal as Failure).kind).to.equal('conflict')
-    expect((refusal as Failure).message).to.match(
+    expect(refusal).to.have.property('kind', 'conflict')
+    expect(refusal.message).to.match(
       /^The settings have changed since the differences were shown, or the plan was saved: theme\.mode was "light"/,
     )
-    expect(patches()).to.have.length(1)
+    expect(server.requests.filter(({ method }) => method === 'PATCH')).to.have.length(1)
     expect(told.join()).to.match(/^Waiting for another chatctl process [^,]+$/)
   })
 
@@ -577,15 +510,12 @@ describe('two concurrent changes of the settings of one service', () => {
         await work()
         order.push(`${name} ends`)
       })
-    let fail = (): void => {}
-    const failed = new Promise<void>((_, reject) => {
-      fail = () => reject(new Error('broken'))
-    })
+    const { promise: failed, reject } = Promise.withResolvers<void>()
     const first = hold('first', 'a', () => failed)
     const second = hold('second', 'a', async () => {})
     await hold('other', 'b', async () => {})
     expect(order).to.deep.equal(['first begins', 'other begins', 'other ends'])
-    fail()
+    reject(new Error('broken'))
     expect(await reasonOf(first)).to.have.property('message', 'broken')
     await second
     expect(order.slice(3)).to.deep.equal(['second begins', 'second ends'])
@@ -602,8 +532,8 @@ describe('two concurrent changes of the settings of one service', () => {
   })
 
   it('run with a warning if the lock cannot be created', async () => {
-    mkdirSync(join(state.home(), '.local'), { recursive: true })
-    writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
+    mkdirSync(join(home.path, '.local'))
+    writeFileSync(join(home.path, '.local', 'state'), 'in the way')
     expect(await withSettingsLock(runOf({}), async () => 'done')).to.equal('done')
     expect(told.join()).to.match(/^Cannot lock the settings, .+: .+ \(ENOTDIR\)$/)
   })

@@ -8,7 +8,47 @@ import { adviceData } from '../../support/advice-data.ts'
 const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed', { advice })
 
 describe('the hint of a failure', () => {
+  /** With the data of test/support/advice-data.ts. */
+  const hints: Partial<Record<Advice['code'], string>> = {
+    bypass_proxy: 'Check HTTPS_PROXY, or bypass the proxy with: export NO_PROXY="a b"',
+    only_owner_writes: 'sudo chown 1000 "a b"',
+    unusable_credential: 'Enter it again, without surrounding characters.',
+    find_token_endpoint_again: 'Look up the current token endpoint with: chatctl auth login --profile "a b"',
+    create_profile:
+      'Check the name with: chatctl auth list. To create the profile, run: chatctl auth login --profile "a b" --base-url https://…',
+    create_keyring:
+      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
+    no_keychain:
+      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
+    other_redirect_host: 'Use the other loopback address with: --redirect-host 127.0.0.1',
+    scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
+    issuer_mismatch:
+      'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
+    foreign_token_endpoint: 'If you trust it, run: export CHATCTL_TOKEN_URL="a b"',
+    unprivileged_port: 'Choose a port above 1023 with --port',
+    encrypt:
+      'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
+    back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+    back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
+    list_users: 'List the users with: chatctl service users list',
+    list_sign_ins: 'List the sign-in sessions with: chatctl service sessions list',
+    list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
+    other_plan_file: 'Choose another file with --save, or delete this one.',
+    longer_total_wait: 'Try again in 1 ms (at 2026-01-31T08:00:00Z).',
+    other_results_file: 'Choose another file with --results.',
+    move_results_file: 'Choose another file with --results, or move that file.',
+    adopt_email: 'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
+    adopt_existing: 'Record the existing user with: chatctl users adopt "a b=a b"',
+    json_lines: 'For one object per line, use: --format jsonl',
+  }
+  const databases = 'createdb --encoding UTF8 --template template0'
+  const resume = 'Choose that service with: chatctl chat --resume s1'
+  const sessions = { code: 'name_service_of_session', session: 's1' } as const
   const cases: [advice: Advice, hint: string][] = [
+    ...Object.entries(hints).map(([code, hint]): [Advice, string] => {
+      const data = code in adviceData ? adviceData[code as keyof typeof adviceData] : {}
+      return [{ code, ...data } as Advice, hint]
+    }),
     [{ code: 'longer_timeout', ms: 300 }, 'Allow more time with: --timeout 1s'],
     [{ code: 'longer_timeout', ms: 60_000 }, 'Allow more time with: --timeout 2m'],
     [
@@ -16,95 +56,15 @@ describe('the hint of a failure', () => {
       'Try again in 30 min (at 2026-01-31T08:00:00Z), or wait for it with: --max-wait 30m',
     ],
     [{ code: 'sign_in_again', profile: 'work' }, 'Sign in again with: chatctl auth login --profile work'],
-    [
-      { code: 'other_port', listener: 'service' },
-      'Choose another port with --port, or any free port with --port 0',
-    ],
-    [
-      { code: 'other_port', listener: 'admin' },
-      'Choose another port with --admin-port, or any free port with --admin-port 0',
-    ],
-    [
-      { code: 'create_database', exists: true },
-      'Create the database with: createdb --encoding UTF8 --template template0',
-    ],
-    [
-      { code: 'create_database', exists: false },
-      'Create it with: createdb --encoding UTF8 --template template0',
-    ],
-    [
-      { code: 'name_service_of_session', session: 's1', baseUrl: 'https://chat.example' },
-      'Choose that service with: chatctl chat --resume s1 --base-url https://chat.example',
-    ],
-    [
-      { code: 'name_service_of_session', session: 's1', baseUrl: null },
-      'Choose that service with: chatctl chat --resume s1 --profile local',
-    ],
-    [
-      { code: 'bypass_proxy', ...adviceData.bypass_proxy },
-      'Check HTTPS_PROXY, or bypass the proxy with: export NO_PROXY="a b"',
-    ],
-    [{ code: 'only_owner_writes', ...adviceData.only_owner_writes }, 'sudo chown 1000 "a b"'],
+    ...(['port', 'admin-port'] as const).map((flag): [Advice, string] => [
+      { code: 'other_port', listener: flag === 'port' ? 'service' : 'admin' },
+      `Choose another port with --${flag}, or any free port with --${flag} 0`,
+    ]),
+    [{ code: 'create_database', exists: true }, `Create the database with: ${databases}`],
+    [{ code: 'create_database', exists: false }, `Create it with: ${databases}`],
+    [{ ...sessions, baseUrl: 'https://chat.example' }, `${resume} --base-url https://chat.example`],
+    [{ ...sessions, baseUrl: null }, `${resume} --profile local`],
     [{ code: 'only_owner_writes', path: 'a b', owner: undefined }, 'chmod go-w "a b"'],
-    [{ code: 'unusable_credential' }, 'Enter it again, without surrounding characters.'],
-    [
-      { code: 'find_token_endpoint_again', ...adviceData.find_token_endpoint_again },
-      'Look up the current token endpoint with: chatctl auth login --profile "a b"',
-    ],
-    [
-      { code: 'create_profile', ...adviceData.create_profile },
-      'Check the name with: chatctl auth list. To create the profile, run: chatctl auth login --profile "a b" --base-url https://…',
-    ],
-    [
-      { code: 'create_keyring' },
-      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
-    ],
-    [
-      { code: 'no_keychain' },
-      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
-    ],
-    [
-      { code: 'other_redirect_host', ...adviceData.other_redirect_host },
-      'Use the other loopback address with: --redirect-host 127.0.0.1',
-    ],
-    [{ code: 'scope_of_device' }, 'Request another scope with --scope, or sign in with --no-browser.'],
-    [
-      { code: 'issuer_mismatch' },
-      'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
-    ],
-    [
-      { code: 'foreign_token_endpoint', ...adviceData.foreign_token_endpoint },
-      'If you trust it, run: export CHATCTL_TOKEN_URL="a b"',
-    ],
-    [{ code: 'unprivileged_port', ...adviceData.unprivileged_port }, 'Choose a port above 1023 with --port'],
-    [
-      { code: 'encrypt' },
-      'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
-    ],
-    [
-      { code: 'back_up_postgres' },
-      'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
-    ],
-    [{ code: 'back_up_again' }, 'Create a new backup with: chatctl service backup --to FILE'],
-    [{ code: 'list_users' }, 'List the users with: chatctl service users list'],
-    [{ code: 'list_sign_ins' }, 'List the sign-in sessions with: chatctl service sessions list'],
-    [{ code: 'list_all_sessions' }, 'List all sessions with: chatctl chat sessions --all'],
-    [{ code: 'other_plan_file' }, 'Choose another file with --save, or delete this one.'],
-    [
-      { code: 'longer_total_wait', ...adviceData.longer_total_wait },
-      'Try again in 1 ms (at 2026-01-31T08:00:00Z).',
-    ],
-    [{ code: 'other_results_file' }, 'Choose another file with --results.'],
-    [{ code: 'move_results_file' }, 'Choose another file with --results, or move that file.'],
-    [
-      { code: 'adopt_email', ...adviceData.adopt_email },
-      'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
-    ],
-    [
-      { code: 'adopt_existing', ...adviceData.adopt_existing },
-      'Record the existing user with: chatctl users adopt "a b=a b"',
-    ],
-    [{ code: 'json_lines' }, 'For one object per line, use: --format jsonl'],
   ]
   for (const [advice, hint] of cases)
     it(`names flags and commands: ${hint}`, () => expect(hintOf(failureWith(advice))).to.equal(hint))

@@ -17,97 +17,51 @@ import { type ServedRun, serveRuns } from '../../support/served-runs.ts'
 
 /** One run for each global flag, which is given as a flag and as a variable. */
 interface SharedFlag {
-  flag: string[]
-  env: NodeJS.ProcessEnv
-  args: string[]
-  script: Script
+  /** With its value. */
+  flag: string
+  /** Default: `users profile`. */
+  args?: string
+  script?: Script
   /** Whether the result shows the effect of the flag. */
   shows(result: ServedRun): boolean
 }
 
 const profile = json(200, { id: 'u1', email: 'a@b' })
+const update = 'users update u1 --name x'
 const shared: Record<string, SharedFlag> = {
   profile: {
-    flag: ['--profile', 'nowhere'],
-    env: { CHATCTL_PROFILE: 'nowhere' },
-    args: ['users', 'profile'],
-    script: profile,
+    flag: '--profile nowhere',
     shows: ({ exitCode, stderr }) => exitCode === 2 && stderr.includes('unknown profile "nowhere"'),
   },
   'base-url': {
-    flag: ['--base-url', 'https://no-such-host.invalid'],
-    env: { CHATCTL_BASE_URL: 'https://no-such-host.invalid' },
-    args: ['api', 'GET', '/x', '--dry-run'],
-    script: profile,
+    flag: '--base-url https://no-such-host.invalid',
+    args: 'api GET /x --dry-run',
     shows: ({ stdout }) => stdout === 'GET https://no-such-host.invalid/x\n',
   },
-  output: {
-    flag: ['-o', 'csv'],
-    env: { CHATCTL_OUTPUT: 'csv' },
-    args: ['users', 'profile'],
-    script: profile,
-    shows: ({ stdout }) => stdout === 'key,value\nid,u1\nemail,a@b\n',
-  },
-  json: {
-    flag: ['--json'],
-    env: { CHATCTL_JSON: '1' },
-    args: ['users', 'profile'],
-    script: profile,
-    shows: ({ stdout }) => stdout.startsWith('{'),
-  },
-  fields: {
-    flag: ['--fields', 'email'],
-    env: { CHATCTL_FIELDS: 'email' },
-    args: ['users', 'profile'],
-    script: profile,
-    shows: ({ stdout }) => stdout === 'email\ta@b\n',
-  },
-  jq: {
-    flag: ['--jq', '.id'],
-    env: { CHATCTL_JQ: '.id' },
-    args: ['users', 'profile'],
-    script: profile,
-    shows: ({ stdout }) => stdout === 'u1\n',
-  },
-  quiet: {
-    flag: ['-q'],
-    env: { CHATCTL_QUIET: '1' },
-    args: ['users', 'update', 'u1', '--name', 'x'],
-    script: answer(200, {}, 'done'),
-    shows: ({ stderr }) => stderr === '',
-  },
-  debug: {
-    flag: ['--debug'],
-    env: { CHATCTL_DEBUG: '1' },
-    args: ['users', 'profile'],
-    script: profile,
-    shows: ({ stderr }) => /^> GET .*\n(> .+\n)+< 200 OK/.test(stderr),
-  },
+  output: { flag: '-o csv', shows: ({ stdout }) => stdout === 'key,value\nid,u1\nemail,a@b\n' },
+  json: { flag: '--json', shows: ({ stdout }) => stdout.startsWith('{') },
+  fields: { flag: '--fields email', shows: ({ stdout }) => stdout === 'email\ta@b\n' },
+  jq: { flag: '--jq .id', shows: ({ stdout }) => stdout === 'u1\n' },
+  quiet: { flag: '-q', args: update, script: answer(200, {}, 'done'), shows: ({ stderr }) => stderr === '' },
+  debug: { flag: '--debug', shows: ({ stderr }) => /^> GET .*\n(> .+\n)+< 200 OK/.test(stderr) },
   timeout: {
-    flag: ['--timeout', '300ms'],
-    env: { CHATCTL_TIMEOUT: '300ms' },
-    args: ['users', 'update', 'u1', '--name', 'x'],
+    flag: '--timeout 300ms',
+    args: update,
     script: silent,
     shows: ({ stderr }) => /No response from .* within 300 ms|no response from .* within 300 ms/.test(stderr),
   },
   retries: {
-    flag: ['--retries', '0'],
-    env: { CHATCTL_RETRIES: '0' },
-    args: ['users', 'profile'],
+    flag: '--retries 0',
     script: failing(500, 'x', 'x'),
     shows: ({ requests }) => requests.length === 1,
   },
   'max-wait': {
-    flag: ['--max-wait', '0'],
-    env: { CHATCTL_MAX_WAIT: '0' },
-    args: ['users', 'profile'],
+    flag: '--max-wait 0',
     script: [limited({ 'retry-after': '1' }), profile],
     shows: ({ exitCode, requests }) => exitCode === 75 && requests.length === 1,
   },
   'no-color': {
-    flag: ['--no-color'],
-    env: { CHATCTL_NO_COLOR: '1' },
-    args: ['users', 'profile'],
+    flag: '--no-color',
     script: failing(404, 'x', 'x'),
     shows: ({ stderr }) => /^Error: x \(404, GET \S+\)\n$/.test(stderr),
   },
@@ -127,18 +81,24 @@ describe('global flags', function () {
     }
   })
 
-  for (const [name, { flag, env, args, script, shows }] of Object.entries(shared))
-    it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
+  for (const [name, { flag, args = 'users profile', script = profile, shows }] of Object.entries(shared)) {
+    const variable = `CHATCTL_${name.toUpperCase().replace('-', '_')}`
+    it(`have an effect as --${name} and as ${variable}`, async () => {
       const colors = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
-      const given = await run([...flag, ...args], script, { env: colors })
-      expect(shows(given), given.stdout + given.stderr).to.equal(true)
-      const variable = await run(args, script, { env: { ...colors, ...env } })
-      expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)
+      const show = async (words: string, env: NodeJS.ProcessEnv = {}) => {
+        const result = await run(words.split(' '), script, { env: { ...colors, ...env } })
+        return { isShown: shows(result), text: result.stdout + result.stderr }
+      }
+      const given = await show(`${flag} ${args}`)
+      expect(given.isShown, given.text).to.equal(true)
+      const set = await show(args, { [variable]: flag.split(' ')[1] ?? '1' })
+      expect(set.isShown, set.text).to.equal(true)
       // Otherwise the run would wait a minute for the silent service.
       if (name === 'timeout') return
-      const without = await run(args, script, { env: colors })
-      expect(shows(without), without.stdout + without.stderr).to.equal(false)
+      const without = await show(args)
+      expect(without.isShown, without.text).to.equal(false)
     })
+  }
 
   const overruled: [title: string, args: string[], variables: NodeJS.ProcessEnv][] = [
     ['--fields', ['users', 'profile', '--fields', 'email'], { CHATCTL_FIELDS: 'id' }],
