@@ -58,7 +58,7 @@ describe('a plan file', () => {
   const compose = (version = toolVersion, saved = plan) => composePlanFile(saved, version, systemClock)
   const newPlan = 'chatctl settings diff FILE --save PLAN'
 
-  function read(text: string, use: { service?: string } & PlanUse = {}) {
+  function read(text: string, use: { service?: string } & Partial<PlanUse> = {}) {
     const context = { ...about(), ...use }
     const saved = readPlanFile({ name: 'a.plan', text }, toolVersion)
     const refusal = refusalOf(context, saved, 'a.plan', context)

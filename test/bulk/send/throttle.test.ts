@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { runRows } from '../../../src/bulk/send/concurrency.ts'
+import { ServiceHealth } from '../../../src/bulk/send/send-change.ts'
 import { SpentQuota } from '../../../src/bulk/send/spent-quota.ts'
 import { estimateDuration, Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
 import type { ClientEvent } from '../../../src/client/client-event.ts'
-import { Failure } from '../../../src/contract/failure.ts'
+import { Failure, type FailureKind, type FailureOptions } from '../../../src/contract/failure.ts'
 import type { Clock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import type { Pause } from '../../../src/view/run-progress.ts'
@@ -15,6 +16,7 @@ import { failureOf, reasonOf } from '../../client/capture.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
 
 const hour = 3_600_000
 
@@ -588,4 +590,58 @@ describe('the estimated duration of an import', () => {
   for (const [name, what, expected] of cases) {
     it(name, () => expect(estimateDuration(what)).to.be.closeTo(expected, 1))
   }
+})
+
+function failure(kind: FailureKind, options: FailureOptions = {}): Failure {
+  return new Failure(kind, 'failed', options)
+}
+
+function fail(health: ServiceHealth, times: number, kind: FailureKind, options: FailureOptions = {}): void {
+  for (let index = 0; index < times; index++) health.failed(failure(kind, options))
+}
+
+describe('an import with failing requests', () => {
+  for (const kind of ['unauthorized', 'unreachable', 'timeout', 'tls', 'rate_limited', 'storage'] as const) {
+    it(`stops at the first ${kind}`, () => {
+      const first = failure(kind)
+      expect(thrownFailure(() => new ServiceHealth().failed(first))).to.equal(first)
+    })
+  }
+
+  for (const [kind, options] of [
+    ['unreachable', { isOutcomeUnknown: true }],
+    ['timeout', { isOutcomeUnknown: true }],
+    ['server_error', { status: 500 }],
+    ['server_error', { status: 502, isOutcomeUnknown: true }],
+    ['truncated', { isOutcomeUnknown: true }],
+  ] as const) {
+    it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with an unknown outcome' : ''} in a row`, () => {
+      const health = new ServiceHealth()
+      fail(health, 9, kind, options)
+      health.succeeded()
+      fail(health, 9, kind, options)
+      fail(health, 1, 'rejected')
+      fail(health, 9, kind, options)
+      expect(thrownFailure(() => fail(health, 1, kind, options))).to.have.property('kind', kind)
+    })
+  }
+
+  it('stops at the 20th 403 in a row if no request has succeeded', () => {
+    const health = new ServiceHealth()
+    fail(health, 19, 'forbidden')
+    expect(thrownFailure(() => fail(health, 1, 'forbidden'))).to.have.property('kind', 'forbidden')
+  })
+
+  it('continues after 403 if a request has succeeded', () => {
+    const health = new ServiceHealth()
+    health.succeeded()
+    fail(health, 100, 'forbidden')
+  })
+
+  it('continues after any fault of a row', () => {
+    const health = new ServiceHealth()
+    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'invalid_response'] as const) {
+      fail(health, 100, kind)
+    }
+  })
 })

@@ -9,12 +9,12 @@ import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import {
+  type Behavior,
   deadUrl,
   empty,
   failing,
   hangUp,
   json,
-  type RecordedRequest,
   type Script,
   startScriptedServer,
   tunnelTo,
@@ -31,23 +31,29 @@ const profile = {
 }
 const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
 
+/** A service that lists its models with `models`, and responds to others with `others`. */
+const serviceWith = (models: Behavior, others: Behavior = json(200, profile)): Script => ({
+  choose: ({ path }) => (path.endsWith('/models') ? models : others),
+})
+/** A service without problems, with the given headers. */
+const well = (headers: Record<string, string> = {}): Script =>
+  serviceWith(json(200, { data: ['a', 'b', 'c', 'd'].map(model) }, headers), json(200, profile, headers))
+
 describe('doctor on a service', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startScriptedServer)
+  const once = ['--retries', '0']
 
-  async function meet(script: Script, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
-    await server.serve(script)
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...more }
-    return diagnose(sandbox, args, { env })
+  const diagnoseAt = (url: string, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) =>
+    diagnose(sandbox, args, { env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key, ...more } })
+  const meet = async (script: Script, ...more: [args?: readonly string[], env?: NodeJS.ProcessEnv]) =>
+    diagnoseAt(await server.serve(script), ...more)
+  /** Runs with another certificate that this machine trusts. */
+  async function trusting<T>(certificate: { cert: string }, run: () => Promise<T>): Promise<T> {
+    const authorities = getCACertificates()
+    setDefaultCACertificates([...authorities, certificate.cert])
+    return run().finally(() => setDefaultCACertificates(authorities))
   }
-
-  /** A service without problems, with the given headers. */
-  const well = (headers: Record<string, string> = {}): Script => ({
-    choose: ({ path }) =>
-      path.endsWith('/models')
-        ? json(200, { data: ['a', 'b', 'c', 'd'].map(model) }, headers)
-        : json(200, profile, headers),
-  })
 
   it('sends two GET requests and shows no secret', async () => {
     const { exitCode, all, found } = await meet(well())
@@ -71,20 +77,17 @@ describe('doctor on a service', () => {
   })
 
   it('names the other scheme in both checks if the server does not speak TLS', async () => {
-    await server.serve(well())
-    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: server.url.replace('http:', 'https:') }
-    const { found, exitCode } = await diagnose(sandbox, ['--retries', '0'], { env })
+    const url = await server.serve(well())
+    const { found, exitCode } = await diagnoseAt(url.replace('http:', 'https:'), once)
     expect(exitCode).to.equal(69)
     for (const check of ['network', 'service']) {
       expect(found(check).message).to.match(/the server does not speak TLS$/)
-      expect(found(check).hint).to.equal(`Use this base URL: --base-url ${server.url}`)
+      expect(found(check).hint).to.equal(`Use this base URL: --base-url ${url}`)
     }
   })
 
   it('does not suggest itself if the service cannot be reached', async () => {
-    const url = await deadUrl()
-    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
-    const shown = (await diagnose(sandbox, ['--retries', '0'], { env })).found('network').hint
+    const shown = (await diagnoseAt(await deadUrl(), once)).found('network').hint
     expect(shown).to.contain('Check that the service is running, and that the base URL is correct.')
   })
 
@@ -93,37 +96,28 @@ describe('doctor on a service', () => {
       [401, true],
       [500, false],
     ] as const) {
-      const { found } = await meet(failing(status, 'its_own', 'In its own words'), ['--retries', '0'])
+      const { found } = await meet(failing(status, 'its_own', 'In its own words'), once)
       expect(String(found('service').hint).includes('CHATCTL_API_KEY'), `${status}`).to.equal(blamed)
-      await server.close()
     }
   })
 
   it('shows the remaining quota, and warns if little is left', async () => {
-    const plenty = await meet(
-      well({ 'ratelimit-limit': '100', 'ratelimit-remaining': '73', 'ratelimit-reset': '90' }),
-    )
-    expect(plenty.found('quota')).to.include({
-      status: 'ok',
-      message: '73 of 100 requests are left, resets in 90s',
-    })
-    await server.close()
-    const little = await meet(
-      well({ ratelimit: '"hour";r=3;t=60', 'ratelimit-policy': '"hour";q=100;w=3600' }),
-    )
-    expect(little.found('quota').status).to.equal('warning')
-    expect(little.found('quota').hint).to.contain('--max-wait 60s')
-    expect(little.exitCode).to.equal(0)
+    const plenty = { 'ratelimit-limit': '100', 'ratelimit-remaining': '73', 'ratelimit-reset': '90' }
+    const message = '73 of 100 requests are left, resets in 90s'
+    expect((await meet(well(plenty))).found('quota')).to.include({ status: 'ok', message })
+    const little = { ratelimit: '"hour";r=3;t=60', 'ratelimit-policy': '"hour";q=100;w=3600' }
+    const { exitCode, found } = await meet(well(little))
+    expect(found('quota').status).to.equal('warning')
+    expect(found('quota').hint).to.contain('--max-wait 60s')
+    expect(exitCode).to.equal(0)
   })
 
   it('compares the clocks even if the service refuses the credential', async () => {
     const date = new Date(Date.now() - 600_000).toUTCString()
     const { found, exitCode } = await meet(failing(401, 'invalid_key', 'Invalid API key', { date }))
     expect(exitCode).to.equal(4)
-    expect(found('service')).to.include({
-      status: 'failed',
-      message: `Invalid API key (401, GET ${server?.url}/api/user/profile)`,
-    })
+    const message = `Invalid API key (401, GET ${server.url}/api/user/profile)`
+    expect(found('service')).to.include({ status: 'failed', message })
     expect(found('service').hint).to.contain('CHATCTL_API_KEY')
     expect(found('clock').status).to.equal('warning')
     expect(found('clock').message).to.match(/^is 6[01]\d s ahead of the clock of the service/)
@@ -131,23 +125,13 @@ describe('doctor on a service', () => {
   })
 
   it('warns if the models cannot be listed or lack the configured model', async () => {
-    const refusing: Script = {
-      choose: ({ path }) =>
-        path.endsWith('/models') ? failing(403, 'forbidden', 'Not for you') : json(200, profile),
-    }
-    const refused = await meet(refusing)
+    const refused = await meet(serviceWith(failing(403, 'forbidden', 'Not for you')))
     expect(refused.exitCode).to.equal(0)
-    expect(refused.found('models')).to.include({
-      status: 'warning',
-      message: `cannot be listed: Not for you (403, GET ${server?.url}/v1/chat/models)`,
-    })
-    await server.close()
-    const other = await meet(well(), [], { CHATCTL_MODEL: 'z' })
-    expect(other.found('models')).to.include({
-      status: 'warning',
-      hint: 'List them with: chatctl chat models',
-    })
-    expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not one of the 4 models')
+    const message = `cannot be listed: Not for you (403, GET ${server.url}/v1/chat/models)`
+    expect(refused.found('models')).to.include({ status: 'warning', message })
+    const models = (await meet(well(), [], { CHATCTL_MODEL: 'z' })).found('models')
+    expect(models).to.include({ status: 'warning', hint: 'List them with: chatctl chat models' })
+    expect(models.message).to.contain('z, from CHATCTL_MODEL, is not one of the 4 models')
   })
 
   it('warns about a response that departs from the interface', async () => {
@@ -159,76 +143,66 @@ describe('doctor on a service', () => {
 
   it('names the proxy in use, without its password', async () => {
     const certificate = makeCertificate('service.test')
-    const authorities = getCACertificates()
     await using secured = await startScriptedServer(well(), { certificate })
     await using proxy = await startScriptedServer(tunnelTo(() => new URL(secured.url).port))
     const { host } = new URL(proxy.url)
-    const env = {
-      CHATCTL_BASE_URL: 'https://service.test',
-      CHATCTL_API_KEY: key,
-      HTTPS_PROXY: `http://user:hunter2@${host}`,
+    const examine = async (env: NodeJS.ProcessEnv = {}) => {
+      const HTTPS_PROXY = `http://user:hunter2@${host}`
+      const args = ['--timeout', '1s', ...once]
+      const diagnosis = await diagnoseAt('https://service.test', args, { HTTPS_PROXY, ...env })
+      expect(JSON.stringify(diagnosis.all)).not.to.contain('hunter2')
+      return diagnosis.found
     }
-    const args = ['--timeout', '1s', '--retries', '0']
-    const distrusted = await diagnose(sandbox, args, { env })
+    const distrusted = await examine()
     for (const name of ['network', 'service']) {
-      const words =
+      const message =
         'Cannot open a TLS connection to https://service.test, so nothing was sent: the certificate is self-signed'
-      expect(distrusted.found(name)).to.include({ status: 'failed', message: words })
-      expect(distrusted.found(name).hint).to.contain('NODE_USE_SYSTEM_CA=1')
+      expect(distrusted(name)).to.include({ status: 'failed', message })
+      expect(distrusted(name).hint).to.contain('NODE_USE_SYSTEM_CA=1')
     }
-    setDefaultCACertificates([...authorities, certificate.cert])
-    const through = await diagnose(sandbox, args, { env }).finally(() =>
-      setDefaultCACertificates(authorities),
-    )
-    const shown = through.found('network').message
-    expect(shown).to.match(/^through the proxy http:\/\/[\d.:]+, .*, TLS 1\.3, certificate valid until/)
-    expect(through.found('network').message).to.contain(host)
-    expect(through.found('service').status).to.equal('ok')
+    const through = await trusting(certificate, examine)
+    expect(through('network').message)
+      .to.match(/^through the proxy http:\/\/[\d.:]+, .*, TLS 1\.3, certificate valid until/)
+      .and.contain(host)
+    expect(through('service').status).to.equal('ok')
     await proxy.serve(hangUp)
-    const hung = await diagnose(sandbox, args, { env })
-    expect(hung.found('network').message).to.contain(`Cannot reach the proxy ${proxy.url} (HTTPS_PROXY)`)
-    for (const { all } of [distrusted, through, hung]) expect(JSON.stringify(all)).not.to.contain('hunter2')
-    const around = await diagnose(sandbox, args, { env: { ...env, NO_PROXY: '.test' } })
-    expect(around.found('network').status).to.equal('failed')
-    expect(around.found('network').message).to.contain('service.test')
+    const hung = (await examine())('network').message
+    expect(hung).to.contain(`Cannot reach the proxy ${proxy.url} (HTTPS_PROXY)`)
+    const around = (await examine({ NO_PROXY: '.test' }))('network')
+    expect(around.status).to.equal('failed')
+    expect(around.message).to.contain('service.test')
   })
 
   it('checks the TLS certificate', async () => {
     const certificate = makeCertificate('127.0.0.1')
-    const authorities = getCACertificates()
-    const choose = ({ path }: RecordedRequest) =>
-      json(200, path.endsWith('/models') ? { data: [model('a')] } : profile)
-    await using secured = await startScriptedServer({ choose }, { certificate })
-    try {
-      const env = { CHATCTL_BASE_URL: secured.url, CHATCTL_API_KEY: key }
-      const unknown = await diagnose(sandbox, [], { env })
-      expect(unknown.exitCode).to.equal(69)
-      expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
-      const careless = { ...env, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
-      const refused = await diagnose(sandbox, [], { env: careless })
-      expect(refused.found('network').status).to.equal('failed')
-      expect(refused.found('service').message).to.contain('NODE_TLS_REJECT_UNAUTHORIZED=0')
-      // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
-      setDefaultCACertificates([...authorities, certificate.cert])
-      const known = await diagnose(sandbox, [], { env })
-      expect(known.exitCode).to.equal(0)
-      expect(known.found('network').status).to.equal('warning')
-      const shown = known.found('network').message
-      expect(shown).to.match(/TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/)
-    } finally {
-      setDefaultCACertificates(authorities)
-    }
+    await using secured = await startScriptedServer(well(), { certificate })
+    const unknown = await diagnoseAt(secured.url)
+    expect(unknown.exitCode).to.equal(69)
+    expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
+    const refused = await diagnoseAt(secured.url, [], { NODE_TLS_REJECT_UNAUTHORIZED: '0' })
+    expect(refused.found('network').status).to.equal('failed')
+    expect(refused.found('service').message).to.contain('NODE_TLS_REJECT_UNAUTHORIZED=0')
+    // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
+    const known = await trusting(certificate, () => diagnoseAt(secured.url))
+    expect(known.exitCode).to.equal(0)
+    expect(known.found('network').status).to.equal('warning')
+    const shown = known.found('network').message
+    expect(shown).to.match(/TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/)
   })
 })
 
 describe('doctor on the model server', () => {
   const sandbox = perTest(createSandbox)
   const use = (modelServer: string) => runChatctl(sandbox, ['config', 'set', 'model_server', modelServer])
+  /** Expects the exit code. @returns the check of the model server */
+  const check = async (exitCode: number) => {
+    const { found, ...diagnosis } = await diagnose(sandbox)
+    expect(diagnosis.exitCode).to.equal(exitCode)
+    return found('model server')
+  }
 
   it('says that the test program replies, and how to change that', async () => {
-    const { exitCode, found } = await diagnose(sandbox)
-    expect(exitCode).to.equal(0)
-    expect(found('model server')).to.deep.include({
+    expect(await check(0)).to.include({
       status: 'ok',
       message: 'none is set; the built-in test program replies',
       hint: 'Get replies from a model with: chatctl config set model_server=ollama',
@@ -247,60 +221,55 @@ describe('doctor on the model server', () => {
   it('warns about one without models', async () => {
     await using server = await startModelServer({ models: [] })
     await use(server.url)
-    const { exitCode, found } = await diagnose(sandbox)
-    expect(exitCode).to.equal(0)
-    expect(found('model server')).to.include({ status: 'warning' })
-    expect(found('model server').message).to.include('has no models')
+    const { status, message } = await check(0)
+    expect(status).to.equal('warning')
+    expect(message).to.include('has no models')
   })
 
   it('exits 69 if it does not respond', async () => {
     const server = await startModelServer()
     await use(server.url)
     await server.close()
-    const { exitCode, found } = await diagnose(sandbox)
-    expect(exitCode).to.equal(69)
-    expect(found('model server')).to.include({
-      status: 'failed',
-      hint: 'Start the model server, or stop using it with: chatctl config unset model_server',
-    })
-    expect(found('model server').message).to.include(`Cannot reach the model server ${server.url}`)
+    const { status, message, hint } = await check(69)
+    expect(status).to.equal('failed')
+    expect(hint).to.equal('Start the model server, or stop using it with: chatctl config unset model_server')
+    expect(message).to.include(`Cannot reach the model server ${server.url}`)
   })
 
+  const systemCa = 'NODE_USE_SYSTEM_CA=1'
+  const needs = (scheme: string) => `must begin with ${scheme}://`
+  const untrusted = 'Cannot open a TLS connection to S, so nothing was sent: '
   for (const [what, host, scheme, reason, hint] of [
     [
       'an untrusted certificate',
       '127.0.0.1',
       'https',
-      'Cannot open a TLS connection to S, so nothing was sent: the certificate is self-signed',
-      'NODE_USE_SYSTEM_CA=1',
+      `${untrusted}the certificate is self-signed`,
+      systemCa,
     ],
     [
       'TLS at an address of plain HTTP',
       '127.0.0.1',
       'http',
       'Cannot reach S: the server speaks only TLS',
-      'must begin with https://',
+      needs('https'),
     ],
     [
       'plain HTTP at an address of TLS',
       undefined,
       'https',
-      'Cannot open a TLS connection to S, so nothing was sent: the server does not speak TLS',
-      'must begin with http://',
+      `${untrusted}the server does not speak TLS`,
+      needs('http'),
     ],
   ] as const)
     it(`says the same as a command about ${what}`, async () => {
       await using server = await startScriptedServer(empty, host && { certificate: makeCertificate(host) })
       const url = `${server.url.replace(/^https?/, scheme)}/v1`
       await use(url)
-      const { exitCode, found } = await diagnose(sandbox)
-      expect(exitCode).to.equal(69)
+      const found = await check(69)
       const message = reason.replace(/\bS\b/, `the model server ${url}`)
-      expect(found('model server')).to.include({
-        status: 'failed',
-        message: `${message}, from the configuration file`,
-      })
-      expect(found('model server').hint).to.include(hint)
+      expect(found).to.include({ status: 'failed', message: `${message}, from the configuration file` })
+      expect(found.hint).to.include(hint)
       expectFailure(await runChatctl(sandbox, ['chat', 'send', 'hi']), 69, message, hint)
       expect(server.requests).to.deep.equal([])
     })
