@@ -68,7 +68,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'chat/transcript/render-transcript.ts',
     ],
   },
-  exchange: { files: ['chat/exchange.ts'] },
+  exchange: { files: ['chat/exchange.ts', 'chat/open-conversation.ts'] },
   doctor: { files: ['commands/doctor/examine.ts', 'view/checks.ts'] },
   bulk: { files: ['users/import-users.ts', 'users/unfinished-imports.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },

@@ -61,7 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   client: innermost,
   ledger: innermost,
   view: [...innermost, 'terminal'],
-  run: [...innermost, 'view', 'client', 'ledger'],
+  run: [...innermost, 'view', 'config', 'client', 'ledger'],
   bulk: [...innermost, 'view', 'config', 'client', 'run', 'ledger'],
   service: [...innermost, 'pages'],
   auth: [...innermost, 'config', 'client', 'pages'],

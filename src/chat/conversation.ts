@@ -4,7 +4,9 @@ import { testProgramModel } from '../contract/model-server-address.ts'
 import { joinQuestions } from '../contract/reply/join-questions.ts'
 import type { CompletionRequest, Message, ResponseFormat, Usage } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
-import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
+import type { SaidMessage, Transcript } from './transcript/transcript.ts'
+import type { TranscriptLine } from './transcript/transcript-line.ts'
+import type { Turn } from './transcript/turn.ts'
 
 /** Parameters of the next replies. */
 export interface Parameters {
@@ -34,7 +36,7 @@ export class Conversation {
   /** Only for the embedded service. */
   responseFormat: ResponseFormat | undefined
   /** Messages of user and assistant so far, oldest first. */
-  messages: Message[] = []
+  messages: SaidMessage[] = []
   /** Whether the service has all of `messages`, so that the conversation can continue there. */
   isOnService = true
   /** What the service counted for the last reply. */
@@ -79,12 +81,13 @@ export class Conversation {
     }
   }
 
-  /** @param reply empty if it has no text, so that the question is still open */
-  add(prompt: string, reply: string, usage?: Usage): void {
+  /** Without a reply, the question is still open. */
+  add(turn: Turn): void {
+    const { user, reply, usage } = turn
     this.usage = usage
     if (this.mode === 'completions') this.isOnService = false
-    this.messages.push({ role: 'user', content: prompt })
-    if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
+    this.messages.push({ role: 'user', content: user, turn })
+    if (reply !== '') this.messages.push({ role: 'assistant', content: reply, turn })
   }
 
   replaceLastReply(text: string): void {
@@ -144,15 +147,21 @@ export class Conversation {
 
   /** The transcript line that records all messages so far. */
   conversationLine(at: string): TranscriptLine {
-    const { messages, lacksBeginning } = this
-    return { type: 'conversation', at, messages, lacks_beginning: lacksBeginning || undefined }
+    const messages = this.messages.map(({ role, content }) => ({ role, content }))
+    const turns = this.messages.map(({ turn }) => turn?.number ?? null)
+    return { type: 'conversation', at, messages, turns, lacks_beginning: this.lacksBeginning || undefined }
   }
 }
 
 /** A history message as a message of a conversation. Empty for an unknown role, or a content that is no text. */
-export function toMessages({ role, content }: HistoryMessage): Message[] {
+export function toMessages({ role, content, id }: HistoryMessage): RemoteMessage[] {
   if (typeof content !== 'string' || content.trim() === '') return []
-  return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
+  return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content, id }] : []
+}
+
+/** A message as the service has it. */
+export interface RemoteMessage extends Message {
+  id?: HistoryMessage['id']
 }
 
 /**
@@ -163,7 +172,7 @@ export async function fetchMessages(
   client: Client,
   contextId: string,
   signal: AbortSignal,
-): Promise<Message[]> {
+): Promise<RemoteMessage[]> {
   const found: HistoryMessage[] = []
   for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
     found.unshift(...messages)

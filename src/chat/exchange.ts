@@ -1,168 +1,102 @@
 import type { Client } from '../client/client.ts'
 import type { ApiResponse } from '../client/response/response.ts'
-import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { readWholeReply } from '../contract/reply/assembly.ts'
 import type { Completion } from '../contract/resources/completion.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
-import type { StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
-import { type Clock, isoNow } from '../system/clock.ts'
-import { Conversation, fetchMessages, noMessages, type Parameters } from './conversation.ts'
-import { Recorder } from './reply/recorder.ts'
-import { Turn, type TurnOptions } from './reply/turn.ts'
-import type { ConversationStart } from './session-options.ts'
-import { TranscriptWriter } from './transcript/transcript-writer.ts'
+import type { StreamEnd, StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
+import type { Clock } from '../system/clock.ts'
+import { describeStreamEvent } from '../view/chat.ts'
+import { describeFailure } from '../view/failure-details.ts'
+import type { Conversation } from './conversation.ts'
+import type { Recorder } from './reply/recorder.ts'
+import type { TranscriptLine } from './transcript/transcript-line.ts'
+import { openTurn, type ReplyLine, type Turn, takeLine } from './transcript/turn.ts'
 
-interface OpenOptions {
+interface ExchangeOptions {
   client: Client
-  begin: ConversationStart
-  owner: ContextOwner
-  model: string | undefined
-  /** Whether the command line names the model. */
-  isModelExplicit: boolean
-  /** Those that are given replace those of an earlier conversation. */
-  parameters: Parameters
-  responseFormat?: Conversation['responseFormat']
-  /** Directory of the transcripts. Undefined if nothing is recorded. */
-  sessionsDirectory: (() => string) | undefined
-  /** Called at most once. The exchange continues without being recorded. */
-  onLost(failure: Failure): void
+  conversation: Conversation
+  recorder: Recorder
   clock: Clock
+  /** Aborted when the reply is no longer wanted. */
   signal: AbortSignal
+  /** Called as soon as the service names a new conversation. */
+  onContext?(id: string): void
 }
 
-/**
- * Opens a conversation for one message. Requests nothing, except the messages of a conversation that continues
- * with parameters.
- * @throws Failure if the conversation cannot be read; never because the exchange cannot be recorded
- */
-export async function openExchange(options: OpenOptions): Promise<Exchange> {
-  const { client, clock, signal, onLost } = options
-  const conversation = await openConversation(options)
-  conversation.responseFormat = options.responseFormat
-  const opened = await openWriter(options, conversation)
-  const recorder = new Recorder(opened?.writer, opened?.turns ?? 0, clock, onLost)
-  return new Exchange({ client, conversation, recorder, clock, signal })
-}
-
-async function openConversation(options: OpenOptions): Promise<Conversation> {
-  const { begin, model, isModelExplicit, parameters } = options
-  if (begin.kind === 'transcript') {
-    const { readTranscript } = await import('./transcript/read-transcript.ts')
-    const transcript = readTranscript(begin.path)
-    const conversation = Conversation.ofTranscript(transcript)
-    if (isModelExplicit || conversation.model === undefined) conversation.model = model
-    Object.assign(conversation.parameters, parameters)
-    return conversation
-  }
-  const conversation = new Conversation()
-  conversation.model = model
-  conversation.parameters = parameters
-  if (begin.kind === 'context') conversation.contextId = begin.id
-  if (conversation.hasParameters) conversation.mode = 'completions'
-  if (begin.kind === 'new' || conversation.mode === 'context') return conversation
-  conversation.messages = await fetchMessages(options.client, begin.id, options.signal)
-  if (conversation.messages.length === 0) throw noMessages(begin.id)
-  return conversation
-}
-
-/** Continues the transcript, or begins a new one if there is none or another process has it open. */
-async function openWriter(
-  { begin, sessionsDirectory, owner, clock, onLost }: OpenOptions,
-  conversation: Conversation,
-): Promise<{ writer: TranscriptWriter; turns: number } | undefined> {
-  if (sessionsDirectory === undefined) return undefined
-  const lists = begin.kind === 'new' ? undefined : await import('./transcript/list-transcripts.ts')
-  return unlessLost(onLost, () => {
-    const { messages, contextId = '', mode } = conversation
-    // A completion is not a part of the conversation on the service.
-    const isKnown = begin.kind === 'transcript' || (begin.kind === 'context' && mode === 'context')
-    const known = begin.path ?? lists?.findTranscriptOfContext(sessionsDirectory(), owner, contextId)?.path
-    const existing = isKnown && known ? (begin.writer ?? TranscriptWriter.reopenUnlessOpen(known)) : undefined
-    // Counted under its lock, because another process may have added some.
-    const turns = existing ? (lists?.summarize(existing.path)?.turns ?? 0) : 0
-    const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), owner, clock)
-    const at = isoNow(clock)
-    writer.append(conversation.optionsLine(at))
-    const isNew = existing === undefined
-    // The service has the earlier messages.
-    if (isNew && mode === 'context') conversation.lacksBeginning = contextId !== ''
-    if (isNew && (messages.length > 0 || conversation.lacksBeginning)) {
-      writer.append(conversation.conversationLine(at))
-    }
-    return { writer, turns }
-  })
-}
-
-function unlessLost<T>(onLost: (failure: Failure) => void, work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    onLost(error)
-    return undefined
-  }
-}
-
-type ExchangeOptions = Omit<TurnOptions, 'prompt' | 'onContext'>
-
-/** Messages outside of a session, and their replies. Each message is recorded before it is sent. */
+/** Messages and their replies. Each message is recorded before it is sent, and each event before it is returned. */
 export class Exchange {
+  /** The last turn, as the transcript has it. Undefined before the first message. */
+  turn: Turn | undefined
+  /** How its reply ended. Undefined if it was stopped or never began. */
+  end: StreamEnd | undefined
+  /** Why no reply arrived. */
+  failure: Failure | undefined
+  /** The ID of the conversation, if this reply is the first one that names it. */
+  newContextId: string | undefined
+  /** How long reasoning arrived before the reply, in ms. */
+  thoughtMs: number | undefined
+  readonly conversation: Conversation
+  readonly recorder: Recorder
   readonly #options: ExchangeOptions
-  #turn: Turn | undefined
+  #began = 0
+  #thinkingSince: number | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
+    this.conversation = options.conversation
+    this.recorder = options.recorder
   }
 
   /** The conversation of the service in which a reply has begun. */
   get contextId(): string | undefined {
-    return this.#turn?.hasBegun && !this.isCompletion ? this.#options.conversation.contextId : undefined
+    return this.hasBegun && !this.isCompletion ? this.conversation.contextId : undefined
   }
 
   /** Whether the reply is a completion, which is not in the history of the service. */
   get isCompletion(): boolean {
-    return this.#options.conversation.mode === 'completions'
+    return this.conversation.mode === 'completions'
   }
 
-  /** How the last reply ended. */
-  get end() {
-    const end = this.#turn?.outcome.end
-    if (!end) return undefined
-    const { maxTokens } = this.#options.conversation.parameters
-    const isKept = this.contextId !== undefined || this.transcript.path !== undefined
-    return { end, hasReasoning: this.#turn?.hasReasoning === true, maxTokens, isKept }
+  /** Whether a part of the last reply has arrived, or anything else about it. */
+  get hasBegun(): boolean {
+    return this.end !== undefined || (this.turn?.events.length ?? 0) > 0
   }
 
+  /** Whether the model has sent reasoning. */
+  get hasReasoning(): boolean {
+    return this.turn?.reasoning !== undefined
+  }
+
+  /** The text of the last reply. */
   get reply(): string {
-    return this.#turn?.text ?? ''
-  }
-
-  /** ID and path of the transcript. Undefined if nothing is recorded. */
-  get transcript(): Pick<Recorder, 'id' | 'path'> {
-    return this.#options.recorder
+    return this.turn?.reply ?? ''
   }
 
   /** Ends the record, also of a reply that is still arriving when the process ends. */
   close(): void {
-    this.#turn?.end(true)
-    this.#options.recorder.close()
+    this.#endTurn(true)
+    this.recorder.close()
   }
 
-  /** Requests the reply as events. Each is recorded before it is returned. */
-  async *stream(message: string, format: StreamFormat | undefined): AsyncGenerator<StreamEvent, void> {
-    const turn = this.#begin(message)
+  /** Requests the reply as events. */
+  async *stream(prompt: string, format: StreamFormat | undefined): AsyncGenerator<StreamEvent, void> {
+    const { client, conversation, signal } = this.#options
+    const turn = this.#begin(prompt)
     try {
-      for await (const event of await turn.stream(format)) {
-        turn.take(event)
-        turn.flush()
+      const options = { format, signal }
+      const events = this.isCompletion
+        ? await client.chat.streamCompletion(conversation.completionRequest(prompt), options)
+        : await client.chat.stream(conversation.sendRequest(prompt), options)
+      for await (const event of events) {
+        this.#take(turn, event)
         yield event
       }
     } catch (error) {
-      turn.fail(error)
+      this.#fail(error)
       throw error
     } finally {
-      turn.end()
+      this.#endTurn()
     }
   }
 
@@ -172,36 +106,109 @@ export class Exchange {
    *   the body that the service sent, so it is never streamed.
    */
   async send(
-    message: string,
+    prompt: string,
     { isStreamed }: { isStreamed: boolean },
   ): Promise<ApiResponse<SendResponse | Completion>> {
     const { client, conversation } = this.#options
     // As for `--continue`, if the service has not named the conversation.
-    if (this.#turn && conversation.contextId === undefined) conversation.mode = 'completions'
-    const turn = this.#begin(message)
-    const onEvent = (event: StreamEvent): void => turn.take(event)
+    if (this.turn && conversation.contextId === undefined) conversation.mode = 'completions'
+    const turn = this.#begin(prompt)
+    const onEvent = (event: StreamEvent): void => this.#take(turn, event)
     try {
-      if (this.isCompletion) {
-        const response = await client.chat.complete(conversation.completionRequest(message))
-        turn.takeWhole(readWholeReply(response.body))
-        return response
-      }
-      const request = conversation.sendRequest(message)
-      if (isStreamed) return await client.chat.collect(request, { onEvent })
-      const response = await client.chat.send(request)
-      turn.takeWhole(readWholeReply(response.body))
+      const request = conversation.sendRequest(prompt)
+      if (isStreamed && !this.isCompletion) return await client.chat.collect(request, { onEvent })
+      const response = this.isCompletion
+        ? await client.chat.complete(conversation.completionRequest(prompt))
+        : await client.chat.send(request)
+      const { reasoning, ...end } = readWholeReply(response.body)
+      onEvent({ ...end, type: 'start' })
+      if (reasoning !== '') onEvent({ type: 'reasoning', text: reasoning })
+      if (end.text !== '') onEvent({ type: 'delta', text: end.text })
+      if (end.usage) onEvent({ type: 'usage', usage: end.usage })
+      onEvent(end)
       return response
     } catch (error) {
-      turn.fail(error)
+      this.#fail(error)
       throw error
     } finally {
-      turn.end()
-      conversation.add(message, turn.text)
+      this.#endTurn()
     }
   }
 
+  /** Records the prompt and flushes it to disk, before it is sent. */
   #begin(prompt: string): Turn {
-    this.#turn = new Turn({ ...this.#options, prompt })
-    return this.#turn
+    const { recorder, conversation, clock } = this.#options
+    this.end = this.failure = this.newContextId = this.thoughtMs = this.#thinkingSince = undefined
+    const line = { type: 'user', turn: ++recorder.turns, at: recorder.now, text: prompt } as const
+    recorder.record(line, true)
+    this.#began = clock.monotonic()
+    this.turn = openTurn(line, conversation)
+    return this.turn
+  }
+
+  #take(turn: Turn, event: StreamEvent): void {
+    const { conversation, recorder } = this.#options
+    if ('contextId' in event) this.#takeContext(event.contextId)
+    if (event.type === 'end') {
+      this.end = event
+      return
+    }
+    if (event.type === 'start') conversation.replyModel = event.model ?? conversation.replyModel
+    if (event.type === 'reasoning') this.#thinkingSince ??= this.#elapsed()
+    if (event.type === 'delta') turn.firstMs ??= this.#elapsed()
+    const time = event.type === 'start' ? { at: recorder.now } : {}
+    this.#record(turn, { ...describeStreamEvent(event), turn: turn.number, ...time })
+  }
+
+  /** Keeps why no reply arrived, unless the reply tells it itself, or was stopped. */
+  #fail(error: unknown): void {
+    const isKnown = this.#options.signal.aborted || this.end?.complete === false
+    if (!isKnown && error instanceof Failure) this.failure = error
+  }
+
+  /** Ends the record of the turn, if it has not ended. */
+  #endTurn(isStopped = this.#options.signal.aborted): void {
+    const { turn, end, failure, recorder, conversation } = this
+    if (turn?.status !== 'lost') return
+    const totalMs = this.#elapsed()
+    if (this.#thinkingSince !== undefined)
+      this.thoughtMs = Math.max(0, (turn.firstMs ?? totalMs) - this.#thinkingSince)
+    const ended = end ?? {
+      ...{ type: 'end', complete: false, verified: false, text: '' },
+      end: isStopped ? 'interrupted' : failure && 'failed',
+    }
+    const { response: _, ...event } = describeStreamEvent(ended)
+    this.#record(
+      turn,
+      {
+        ...event,
+        ...{ turn: turn.number, at: recorder.now },
+        reason: end?.failure ? describeFailure(end.failure) : end?.reason,
+        interrupted: isStopped && !end ? true : undefined,
+        error: failure && { code: failure.code, message: describeFailure(failure) },
+        ...{ first_ms: turn.firstMs, total_ms: totalMs },
+      },
+      true,
+    )
+    if (end?.complete || turn.reply !== '') conversation.add(turn)
+  }
+
+  /** @param event a public event, with the additional fields of its line */
+  #record(turn: Turn, { v: _, ...event }: Record<string, unknown>, isFlushed = false): void {
+    const line = event as ReplyLine
+    this.recorder.record(line satisfies TranscriptLine, isFlushed)
+    takeLine(turn, line)
+  }
+
+  #takeContext(id: string | undefined): void {
+    const { conversation, onContext } = this.#options
+    if (id === undefined || id === conversation.contextId || this.isCompletion) return
+    conversation.contextId = id
+    this.newContextId = id
+    onContext?.(id)
+  }
+
+  #elapsed(): number {
+    return Math.round(this.#options.clock.monotonic() - this.#began)
   }
 }

@@ -45,12 +45,12 @@ export class Keyboard {
 
   constructor(session: KeyboardHost) {
     this.#session = session
-    const { terminal, inputHistoryPath, clock } = session.options
+    const { terminal, inputHistoryPath, run } = session.options
     const editor = new Editor({
       complete: (before) => session.complete(before),
       onEvent: (event) => this.#handle(event),
       onChange: () => this.draw(),
-      recall: new InputHistory(inputHistoryPath, clock),
+      recall: new InputHistory(inputHistoryPath, run.clock),
       style: session.style,
     })
     this.input = editor
@@ -62,7 +62,7 @@ export class Keyboard {
   }
 
   open(): void {
-    const { terminal, signal } = this.#session.options
+    const { terminal, run } = this.#session.options
     terminal.open({
       onInput: (text) => this.#decoder.push(text),
       onEnd: () => this.leave(),
@@ -70,7 +70,7 @@ export class Keyboard {
       onRedraw: () => this.draw(),
       onLine: (text) => this.#session.output.show(text),
     })
-    signal.addEventListener('abort', () => this.leave(), { once: true })
+    run.signal.addEventListener('abort', () => this.leave(), { once: true })
   }
 
   async close(): Promise<void> {
@@ -193,7 +193,7 @@ export class Keyboard {
 
   #interrupt(cleared: string): void {
     const session = this.#session
-    const { clock } = session.options
+    const { clock } = session.options.run
     if (session.isBusy) {
       session.stop()
       // The cleared text was typed after the queued entries.

@@ -6,7 +6,6 @@ import { loadHighlight } from '../terminal/markdown/code-block.ts'
 import { countOf } from '../view/format/quantities.ts'
 import type { Entry } from './keyboard.ts'
 import { sendPrompt } from './reply/send-prompt.ts'
-import { openConversation } from './resume/open-conversation.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { changeParameters } from './slash/parameter-commands.ts'
@@ -18,7 +17,8 @@ import { summarize } from './transcript/list-transcripts.ts'
  * @throws Failure if the session cannot begin; the reason of the signal
  */
 export async function runSession(options: SessionOptions): Promise<void> {
-  const { signal, begin, fork, serviceName } = options
+  const { run, begin, fork, serviceName } = options
+  const { signal } = run
   const session: Session = new Session(options, (before) => completeInput(session, before))
   const { keyboard, output } = session
   const onAbort = (): void => session.stop(signal.reason)
@@ -39,10 +39,9 @@ export async function runSession(options: SessionOptions): Promise<void> {
       })
     }
     await session.stoppable(async (stop) => {
-      const opened = await openConversation(session, begin, stop, fork)
-      session.begin(opened)
+      const opened = await session.begin(begin, stop, fork)
       greet()
-      opened.show()
+      opened.show(output)
     })
     if (options.system !== undefined) await changeParameters(session, { system: options.system })
     keyboard.open()
@@ -89,7 +88,7 @@ async function attempt({ options, output, screen }: Session, work: () => Promise
   try {
     await work()
   } catch (error) {
-    if (options.signal.aborted || !(error instanceof Failure)) throw error
+    if (options.run.signal.aborted || !(error instanceof Failure)) throw error
     output.showFailure(error)
     screen.separate()
   }
@@ -98,9 +97,9 @@ async function attempt({ options, output, screen }: Session, work: () => Promise
 /** Names the model that will reply as soon as the service has listed it. The session does not wait for that. */
 async function announceModel(session: Session): Promise<void> {
   const { models, client, options, conversation, output, screen } = session
-  await models.recall(client, options.signal)
+  await models.recall(client, options.run.signal)
   const isKnown = conversation.model !== undefined || conversation.replyModel !== undefined
-  if (models.standard === undefined || isKnown || options.isPlain || options.signal.aborted) return
+  if (models.standard === undefined || isKnown || options.isPlain || options.run.signal.aborted) return
   output.note(`Model: ${models.standard}`)
   screen.separate()
 }

@@ -1,23 +1,14 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
-import type { ContextOwner } from '../config/last-context.ts'
 import type { ModelAliases } from '../config/model-aliases.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
-import type { Clock } from '../system/clock.ts'
-import type { Directories } from '../system/files/directories.ts'
+import type { Run } from '../run/run.ts'
 import type { EditorStyle } from '../terminal/editor/completer.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/screen.ts'
-import type { ProfileNameOf, TranscriptSummary } from './transcript/transcript.ts'
-import type { TranscriptWriter } from './transcript/transcript-writer.ts'
-
-export type ConversationStart =
-  | { kind: 'new'; path?: undefined; writer?: undefined }
-  /** Resumes a session of this machine. A `writer` holds the lock of its transcript. */
-  | { kind: 'transcript'; path: string; writer?: TranscriptWriter | undefined }
-  /** Continues a conversation that the service stores. `path` is that of its transcript, if it is known. */
-  | { kind: 'context'; id: string; path?: string | undefined; writer?: TranscriptWriter | undefined }
+import type { ConversationStart } from './conversation-start.ts'
+import type { TranscriptSummary } from './transcript/transcript.ts'
 
 export type SessionStyle = TextStyle & EditorStyle
 
@@ -40,6 +31,7 @@ export interface SessionList {
 
 /** The environment of a session, and the options of the command line. */
 export interface SessionOptions {
+  run: Run
   begin: ConversationStart
   /** Begins with a copy of the conversation, up to the message of the user with this number, or of all of it. */
   fork: string | true | undefined
@@ -52,8 +44,6 @@ export interface SessionOptions {
   isModelExplicit: boolean
   connect(observe: ClientOptions['observe']): Promise<Client>
   serviceName: string
-  /** The service and profile that the conversations belong to. */
-  owner: ContextOwner
   /** The name of the profile in use. */
   profile?: string | undefined
   aliases: ModelAliases
@@ -69,11 +59,7 @@ export interface SessionOptions {
   link: ((text: string, url: string) => string) | undefined
   /** Omit notes: see `SessionOutput`. */
   isQuiet: boolean
-  directories: Directories
   platform: NodeJS.Platform
-  env: NodeJS.ProcessEnv
-  /** Base of relative file names. Undefined is the working directory of the process. */
-  cwd: string | undefined
   /** Maximum size of a file in a message (default: 1 MiB). */
   maxFileBytes: number | undefined
   /** Whether messages and replies are recorded. */
@@ -82,9 +68,6 @@ export interface SessionOptions {
   inputHistoryPath: string | undefined
   /** Value of `$VISUAL` or `$EDITOR`. */
   editorCommand: string | undefined
-  clock: Clock
-  /** Ends the session, for example on SIGTERM. */
-  signal: AbortSignal
   /** Finds messages of the owner, the newest first. @throws Failure `usage` if there is no word to search */
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
   /** Runs work with the sessions of the owner, except the one that is open. */
@@ -93,11 +76,8 @@ export interface SessionOptions {
   pickSession(list: SessionList): Promise<TranscriptSummary | undefined>
   /** Records the conversation as the last one of this profile, or says why it cannot. */
   rememberContext(contextId: string): Promise<void>
-  profileNameOf: ProfileNameOf
-  /** The command that resumes a session, of this connection or of another profile. */
-  resumeCommand(id: string, profile?: string): string
-  /** The command that shows a whole session. */
-  showCommand(id: string): string
+  /** The command that resumes a session with this service and profile. */
+  resumeCommand(id: string): string
   /** What to say about a failure. */
   describeFailure(failure: Failure): { message: string; hint: string | undefined }
 }

@@ -2,19 +2,19 @@ import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../contract/failure.ts'
 import { splitFiles, type TextFile } from '../contract/resources/file-block.ts'
 import type { ReplyWriter } from '../terminal/markdown/plain-writer.ts'
+import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
 import { describeFiles } from './attachments.ts'
-import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 interface SessionOutputOptions {
   screen: Screen
-  style: SessionStyle
+  style: TextStyle
   /** Omit notes. */
   isQuiet: boolean
   createWriter(): ReplyWriter
-  describeFailure: SessionOptions['describeFailure']
+  describeFailure(failure: Failure): { message: string; hint: string | undefined }
 }
 
 /** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */

@@ -11,12 +11,13 @@ import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
 import { Attachments } from './attachments.ts'
 import { Conversation } from './conversation.ts'
+import type { ConversationStart } from './conversation-start.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
+import { type OpenedConversation, openConversation } from './open-conversation.ts'
 import type { PartialReply } from './reply/conversation-mode.ts'
-import { Recorder } from './reply/recorder.ts'
+import type { Recorder } from './reply/recorder.ts'
 import { PlainReasoningWriter, ReasoningWriter, silentWriter } from './reply/reply-display.ts'
 import { stopped, type UnsentPrompt } from './reply/send-prompt.ts'
-import type { OpenedConversation } from './resume/open-conversation.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
@@ -56,7 +57,7 @@ export class Session implements KeyboardHost {
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
     this.models = new Models(options.firstModelReplies)
-    this.attachments = new Attachments(options, options.maxFileBytes)
+    this.attachments = new Attachments(options.run, options.maxFileBytes)
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
     const { screen, style } = this
@@ -67,7 +68,7 @@ export class Session implements KeyboardHost {
       describeFailure: options.describeFailure,
       createWriter: () => this.createWriter(true),
     })
-    this.status = new Status(() => this.keyboard.draw(), options.clock)
+    this.status = new Status(() => this.keyboard.draw(), options.run.clock)
     this.complete = complete
     this.keyboard = new Keyboard(this)
   }
@@ -77,20 +78,43 @@ export class Session implements KeyboardHost {
     return this.#work !== undefined
   }
 
-  /** Switches to a conversation, and discards all state of the last one. */
-  begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
-    this.recorder?.close()
-    this.conversation = conversation
-    const { isRecorded, clock } = this.options
-    this.recorder = new Recorder(isRecorded ? writer : undefined, turns, clock, (failure) =>
+  /** Opens a conversation, switches to it, and discards all state of the last one. */
+  async begin(
+    begin: ConversationStart,
+    signal: AbortSignal,
+    fork?: string | true,
+  ): Promise<OpenedConversation> {
+    const { run, model, isModelExplicit, isRecorded } = this.options
+    const {
+      client,
+      conversation: current,
+      recorder: { path: openPath } = {},
+    } = this as Partial<Session> & this
+    const onLost = (failure: Failure): void =>
       this.output.showFailure(
         failure,
         'The session continues, but chatctl no longer saves it on this machine.',
-      ),
-    )
-    this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
-    this.partialReply = partialReply
+      )
+    const options = {
+      run,
+      model,
+      isModelExplicit,
+      isRecorded,
+      client,
+      current,
+      openPath,
+      isShown: true,
+      onLost,
+    }
+    const opened = await openConversation({ ...options, begin, fork, signal })
+    this.recorder?.close()
+    this.conversation = opened.conversation
+    this.recorder = opened.recorder
+    this.unsent =
+      opened.unsent === undefined ? undefined : { prompt: opened.unsent, replacesLastPrompt: false }
+    this.partialReply = opened.partialReply
     this.replacesLastPrompt = false
+    return opened
   }
 
   createWriter(isWhole = false): ReplyWriter {
@@ -115,7 +139,8 @@ export class Session implements KeyboardHost {
 
   /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal, terminal, clock, isPlain } = this.options
+    const { terminal, isPlain, run } = this.options
+    const { signal, clock } = run
     signal.throwIfAborted()
     const controller = new AbortController()
     const began = clock.monotonic()
@@ -158,7 +183,8 @@ export class Session implements KeyboardHost {
 
   /** Opens the user's editor for the next prompt. */
   async openExternalEditor(): Promise<void> {
-    const { terminal, editorCommand, directories, env, cwd, platform } = this.options
+    const { terminal, editorCommand, run, platform } = this.options
+    const { directories, env, cwd } = run
     const { input } = this.keyboard
     this.screen.show(undefined)
     try {

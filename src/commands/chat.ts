@@ -84,16 +84,14 @@ export default class Chat extends BaseCommand {
     const { name, hasModelServer } = describeService(context)
     const { runSession } = await import('../chat/run-session.ts')
     await runSession({
+      run: context,
       terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
       connect: (observe) => context.connect({ observe }),
-      signal: context.signal,
-      clock: host.clock,
       begin: await chooseBeginning(flags, context, false),
       fork: flags.fork,
       message,
       system: await readSystem(flags.system, context),
       isRecorded,
-      owner,
       profile: context.options.profile.value ?? owner.profile,
       serviceName: name,
       firstModelReplies: hasModelServer,
@@ -107,21 +105,16 @@ export default class Chat extends BaseCommand {
         ? undefined
         : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
       link: flags.plain ? undefined : await linkerFor(host.stdout),
-      directories,
       platform: host.platform,
-      env,
-      cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
+      resumeCommand: (id) => context.commandFor('chat', '--resume', id),
       rememberContext: (id) => rememberContext(context, id),
-      profileNameOf: context.profileNameOf,
-      resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
       withSessionList: (open, work) =>
         withSessionList(directories, { owner, isWanted: ({ id }) => id !== open }, work),
       pickSession: (list) => context.prompter.pick('Session to resume:', list),
-      showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),
     })
   }
@@ -161,16 +154,4 @@ function describeService(context: Context): { name: string; hasModelServer: bool
     name: `the embedded service, ${modelServer === undefined ? 'built-in test program' : describeModelServer(modelServer)}`,
     hasModelServer: modelServer !== undefined,
   }
-}
-
-/** @param profile name of the profile of the session, if it is not the one in use */
-function resumeCommand(id: string, { options }: Context, profile?: string): string {
-  const { profile: inUse, base_url: baseUrl } = options
-  const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)
-  const words = ['chat', '--resume', id]
-  if (named !== undefined) words.push('--profile', named)
-  if (profile === undefined && baseUrl.source === 'flag' && baseUrl.value) {
-    words.push('--base-url', baseUrl.value)
-  }
-  return commandLine(...words)
 }

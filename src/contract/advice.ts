@@ -104,8 +104,8 @@ export interface AdviceData {
   list_all_sessions: NoData
   longer_session_id: NoData
   close_session: NoData
-  /** The session belongs to this service, or to the embedded one. */
-  name_service_of_session: { session: string; baseUrl: string | null }
+  /** The session belongs to this profile, or to this service, or to the embedded one. */
+  name_service_of_session: { session: string; baseUrl: string | null; profile?: string | undefined }
   make_seal_key: NoData
   give_seal_key: NoData
   approve_plan: NoData

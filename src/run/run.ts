@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response/response.ts'
+import type { ContextOwner } from '../config/last-context.ts'
 import type { LedgerEnd } from '../ledger/ledger.ts'
 import type { Note } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
@@ -28,6 +29,10 @@ export interface Run {
   readonly maxWait: number
   /** Base URL of the service; `local` for the embedded service. */
   readonly service: string
+  /** Whose files on this machine the run uses. */
+  contextOwner(): ContextOwner
+  /** The name of the profile with an ID. Undefined if the profile was removed. */
+  profileNameOf(id: string): string | undefined
   /** Resolves a file name against the working directory of the run. */
   resolvePath(name: string): string
   /** Registers an operation that may not end by itself. @returns the function to call at its end */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { TranscriptLine } from '../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../src/chat/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { expectFailure } from '../support/expect-failure.ts'

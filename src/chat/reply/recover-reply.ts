@@ -1,5 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
-import type { HistoryMessage } from '../../contract/resources/conversation.ts'
+import { toMessages } from '../conversation.ts'
+import { joinMessages } from '../earlier-messages.ts'
+import type { SaidMessage } from '../transcript/transcript.ts'
 import type { ConversationHost, PartialReply } from './conversation-mode.ts'
 
 /**
@@ -22,7 +24,11 @@ export async function recover(
   if ('text' in found && found.text !== part) {
     output.note('[the rest of the reply, from the history of the service]')
     output.showReply(found.text.slice(part.length))
-    if (part === '') conversation.add(prompt, found.text)
+    if (part === '')
+      conversation.messages.push(
+        { role: 'user', content: prompt },
+        { role: 'assistant', content: found.text },
+      )
     else conversation.replaceLastReply(found.text)
     session.recorder.recovered(found.text)
     session.partialReply = undefined
@@ -41,36 +47,25 @@ export async function recover(
  * @throws the reason of the signal
  */
 async function findReply(
-  { client, conversation }: ConversationHost,
-  { prompt, part, replyId }: PartialReply,
+  { client, conversation: { messages } }: ConversationHost,
+  { prompt, part }: PartialReply,
   contextId: string,
   signal: AbortSignal,
 ): Promise<{ text: string } | { why: string }> {
-  const absent = { why: 'this reply is not in the history' }
   try {
     const pages = client.history.pages({ context_id: contextId, limit: 20 }, { signal })
-    const newest = await pages.next()
-    const messages: readonly HistoryMessage[] = newest.done ? [] : newest.value.messages
-    const named = messages.find(({ role, id }) => role === 'assistant' && id !== undefined && id === replyId)
-    const found = repliesTo(prompt, messages)
-    const text = named?.content ?? found.at(-1)
-    if (typeof text !== 'string' || !(text.startsWith(part) || part.startsWith(text))) return absent
-    // An earlier reply to the same prompt may have the same text.
-    const earlier = repliesTo(prompt, conversation.messages.slice(0, -1))
-    const times = (texts: readonly unknown[]) => texts.filter((one) => one === text).length
-    if (!named && times(found) <= times(earlier)) return absent
+    const { value: newest } = await pages.next()
+    const ours: SaidMessage[] = part === '' ? [...messages, { role: 'user', content: prompt }] : messages
+    const joined = joinMessages(ours, (newest?.messages ?? []).flatMap(toMessages), false)
+    const last = joined.findLastIndex(({ difference }) => difference !== 'service')
+    const { message, difference } = joined[part === '' ? last + 1 : last] ?? {}
     // The service was killed, or its disk was full, after it had sent more.
-    return text.length < part.length ? { why: 'the history has less of this reply than was shown' } : { text }
+    if (difference === 'shorter') return { why: 'the history has less of this reply than was shown' }
+    const isAbsent =
+      message?.role !== 'assistant' || difference === 'here' || joined[last]?.difference === 'here'
+    return isAbsent ? { why: 'this reply is not in the history' } : { text: message.content }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { why: `cannot read the history: ${error.message}` }
   }
-}
-
-/** The first reply after each message that equals the prompt. */
-function repliesTo(prompt: string, messages: readonly Pick<HistoryMessage, 'role' | 'content'>[]): unknown[] {
-  return messages.flatMap(({ role, content }, index) => {
-    if (role !== 'user' || content !== prompt) return []
-    return [messages.slice(index + 1).find((next) => next.role === 'assistant')?.content]
-  })
 }

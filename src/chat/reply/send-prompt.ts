@@ -5,12 +5,12 @@ import type { Screen } from '../../terminal/screen/screen.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { noteReplyEnd } from '../../view/reply-end.ts'
+import { Exchange } from '../exchange.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
-import { describeTurn } from './recorder.ts'
+import { describeExchange } from './describe-exchange.ts'
 import { recover } from './recover-reply.ts'
 import { ReplyDisplay } from './reply-display.ts'
-import { Turn } from './turn.ts'
 
 /** A prompt that got no reply. */
 export interface UnsentPrompt {
@@ -51,44 +51,45 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
       if (conversation.contextId === id) void options.rememberContext(id)
     })
   }
-  const turn = new Turn({ client, conversation, recorder, clock: options.clock, prompt, signal, onContext })
-  const stopWatch = showStall(session, turn)
-  await showReply(session, turn, signal).finally(stopWatch)
+  const { clock } = options.run
+  const exchange = new Exchange({ client, conversation, recorder, clock, signal, onContext })
+  const stopWatch = showStall(session, exchange)
+  await showReply(session, exchange, prompt, signal).finally(stopWatch)
   status.clear()
-  if (turn.outcome.end?.complete || turn.text !== '') conversation.add(prompt, turn.text, turn.outcome.usage)
-  if (await reportTurn(session, prompt, turn, signal)) await afterReply(session, turn)
+  if (await reportTurn(session, prompt, exchange, signal)) await afterReply(session, exchange)
   else session.returnPrompt(prompt)
   screen.separate()
-  if (turn.hasBegun) await rememberContext(session)
+  if (exchange.hasBegun) await rememberContext(session)
 }
 
 /**
  * Shows a reply while it arrives. Everything is recorded before it is shown.
  * @throws the reason of the signal, unless it is `stopped`
  */
-async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): Promise<void> {
-  const display = createDisplay(session, turn)
-  const reasoning = createReasoningDisplay(session, turn)
+async function showReply(
+  session: PromptHost,
+  exchange: Exchange,
+  prompt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const display = createDisplay(session)
+  const reasoning = createReasoningDisplay(session)
   try {
-    for await (const event of await turn.stream(session.options.streamFormat)) {
+    for await (const event of exchange.stream(prompt, session.options.streamFormat)) {
       if (event.type === 'delta') {
         reasoning.end()
-        turn.take(event)
         await display.add(event.text)
-        continue
+      } else if (event.type === 'reasoning') {
+        display.flush()
+        await reasoning.add(event.text)
       }
-      if (event.type === 'reasoning') display.flush()
-      turn.take(event)
-      if (event.type === 'reasoning') await reasoning.add(event.text)
     }
   } catch (error) {
-    turn.fail(error)
     if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
   } finally {
     // Also if the whole session ends here.
     reasoning.end()
     display.end()
-    turn.end()
   }
 }
 
@@ -96,26 +97,25 @@ async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): 
 async function reportTurn(
   session: PromptHost,
   prompt: string,
-  turn: Turn,
+  exchange: Exchange,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { output } = session
-  const { text, outcome } = turn
-  const { end } = outcome
+  const { reply: text, end, hasReasoning } = exchange
   // An error that the service sends before any text is not a truncated reply.
-  const failure = outcome.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
+  const failure = exchange.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
     output.showFailure(failure)
     return false
   }
   if (!end && text === '') {
-    const when = turn.hasReasoning ? 'while the model was thinking' : 'before a reply arrived'
+    const when = hasReasoning ? 'while the model was thinking' : 'before a reply arrived'
     output.note(`[stopped ${when}]`)
     return false
   }
   if (!end) output.note('[interrupted]')
-  else if (!end.complete) output.note(describeTruncation(end, turn))
-  const why = end?.complete && noteReplyEnd(end, turn.hasReasoning)
+  else if (!end.complete) output.note(describeTruncation(end, exchange))
+  const why = end?.complete && noteReplyEnd(end, hasReasoning)
   if (why) output.note(`[${why}]`)
   const hasEnded = end?.end === 'length' || end?.end === 'empty'
   const partial = { prompt, part: text, replyId: end?.id, hasEnded }
@@ -133,20 +133,21 @@ async function reportTurn(
 }
 
 /** Shows what is known of a reply, and where the conversation continues. */
-async function afterReply(session: PromptHost, { outcome }: Turn): Promise<void> {
+async function afterReply(session: PromptHost, exchange: Exchange): Promise<void> {
   const { conversation, output } = session
-  output.note(`  ${describeTurn(outcome, conversation)}`)
-  if (conversation.mode === 'completions' && outcome.end) {
-    const isNews = session.streamsCompletions === undefined && outcome.end.isWholeBody
-    session.streamsCompletions = !outcome.end.isWholeBody
+  const { end, isCompletion } = exchange
+  output.note(`  ${describeExchange(exchange)}`)
+  if (isCompletion && end) {
+    const isNews = session.streamsCompletions === undefined && end.isWholeBody
+    session.streamsCompletions = !end.isWholeBody
     if (isNews) output.note(notStreamed)
   }
-  if (conversation.mode === 'context' && conversation.contextId === undefined) {
+  if (!isCompletion && conversation.contextId === undefined) {
     await switchToCompletions(session, 'the service returned no conversation ID')
   }
 }
 
-function describeTruncation({ failure, reason }: StreamEnd, { text, hasReasoning }: Turn): string {
+function describeTruncation({ failure, reason }: StreamEnd, { reply: text, hasReasoning }: Exchange): string {
   const length = countOf(Array.from(text).length, 'character')
   const when = text === '' && hasReasoning ? 'while the model was thinking' : `after ${length}`
   return `[truncated ${when}: ${failure ? describeFailure(failure) : reason}]`
@@ -162,38 +163,33 @@ async function rememberContext({ conversation, options }: PromptHost): Promise<v
 }
 
 /** Shows a status if a reply has begun and no more text arrives. @returns stops watching */
-function showStall({ status, options }: PromptHost, turn: Turn): () => void {
+function showStall({ status, options }: PromptHost, exchange: Exchange): () => void {
   let length = 0
   let quiet = 0
   const timer = setInterval(() => {
-    const { text } = turn
-    quiet = text.length === length ? quiet + 1 : 0
-    length = text.length
+    const { reply } = exchange
+    quiet = reply.length === length ? quiet + 1 : 0
+    length = reply.length
     if (quiet === 3 && length > 0 && !options.isPlain)
       status.showElapsed('no more text yet… (Ctrl-C keeps the partial reply)')
   }, 1000)
   return () => clearInterval(timer)
 }
 
-function createDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+function createDisplay(session: PromptHost): ReplyDisplay {
   const { screen, status, options } = session
-  const beforeShown = (): void => {
-    status.clear()
-    turn.flush()
-  }
   const isWhole = session.conversation.mode === 'completions' && session.streamsCompletions === false
   const writer = session.createWriter(isWhole)
-  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown: () => status.clear() })
 }
 
 /** While reasoning arrives, the status says so, whether the reasoning is shown or not. */
-function createReasoningDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+function createReasoningDisplay(session: PromptHost): ReplyDisplay {
   const { screen, status, options } = session
   let hasBegun = false
   const beforeShown = (): void => {
     if (!hasBegun) status.showElapsed('Thinking…')
     hasBegun = true
-    turn.flush()
   }
   const writer = session.createReasoningWriter()
   return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })

@@ -1,13 +1,12 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
-import { isoNow } from '../../system/clock.ts'
-import { toMessages } from '../conversation.ts'
-import { openConversation } from '../resume/open-conversation.ts'
+import { type RemoteMessage, toMessages } from '../conversation.ts'
+import type { ConversationStart } from '../conversation-start.ts'
+import { joinMessages } from '../earlier-messages.ts'
 import type { Session, SlashCommand } from '../session.ts'
-import type { ConversationStart, SessionList } from '../session-options.ts'
-import { readForkSource } from '../transcript/fork-transcript.ts'
+import type { SessionList } from '../session-options.ts'
 import { findTranscript, listTranscripts } from '../transcript/list-transcripts.ts'
-import type { TranscriptSummary } from '../transcript/transcript.ts'
+import type { SaidMessage, TranscriptSummary } from '../transcript/transcript.ts'
 
 /** Number of messages that /history shows by default. */
 const defaultLength = 10
@@ -53,9 +52,8 @@ export const conversationCommands: readonly SlashCommand[] = [
 
 async function begin(session: Session, beginning: ConversationStart, fork?: string | true): Promise<void> {
   await session.stoppable(async (signal) => {
-    const opened = await openConversation(session, beginning, signal, fork)
-    session.begin(opened)
-    opened.show()
+    const opened = await session.begin(beginning, signal, fork)
+    opened.show(session.output)
   })
 }
 
@@ -92,7 +90,9 @@ function describe(one: TranscriptSummary, id: string, list: SessionList, columns
   return [id, list.row(one, columns - id.length - 3)]
 }
 
-function startOf({ options: { directories, owner } }: Session, wanted: string) {
+function startOf({ options: { run } }: Session, wanted: string) {
+  const { directories } = run
+  const owner = run.contextOwner()
   const isWanted = ({ contextId }: TranscriptSummary) => contextId === wanted
   const isContext =
     wanted === readLastContext(directories, owner)?.id ||
@@ -113,37 +113,25 @@ async function showHistory(session: Session, argument: string): Promise<void> {
   if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
   await session.stoppable(async (signal) => {
     session.status.begin('reading the history…')
-    const found = []
+    const found: RemoteMessage[] = []
     const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
     for await (const page of pages) {
       found.unshift(...page.messages.flatMap(toMessages))
       if (found.length >= length) break
     }
     session.status.clear()
-    showMessages(session, found.slice(-length), `conversation ${contextId}`)
+    const joined = joinMessages(messages, found, true).filter(({ difference }) => difference !== 'here')
+    const shown = joined.slice(-length).map(({ message }) => message)
+    showMessages(session, shown, `conversation ${contextId}`)
   })
 }
 
-function showMessages(session: Session, messages: Session['conversation']['messages'], source: string): void {
+function showMessages(session: Session, messages: readonly SaidMessage[], source: string): void {
   session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${source})`)
-  const numbers = numberMessages(session, messages)
-  for (const message of messages) {
-    const { role, content } = message
+  for (const { role, content, turn } of messages) {
     if (role === 'assistant') session.output.showReply(content)
-    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content, numbers.get(message))
+    // Messages from elsewhere have no number, which /fork takes.
+    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content, turn?.number)
   }
   session.screen.separate()
-}
-
-/** The numbers that /fork takes. Messages from elsewhere have none. */
-function numberMessages(session: Session, messages: Session['conversation']['messages']) {
-  const numbers = new Map<(typeof messages)[number], number | undefined>()
-  const source = sourceOf(session).path ?? session.conversation
-  const { turns } = readForkSource(source, isoNow(session.options.clock)).whole
-  // Of equal messages, the newest has the number of the newest turn.
-  for (const message of messages.toReversed()) {
-    const index = turns.findLastIndex(({ user }) => message.role === 'user' && user === message.content)
-    if (index >= 0) numbers.set(message, turns.splice(index)[0]?.number)
-  }
-  return numbers
 }

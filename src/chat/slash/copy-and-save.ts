@@ -5,7 +5,6 @@ import { systemFailure } from '../../system/describe-system-error.ts'
 import type { Terminal } from '../../terminal/screen/screen.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { expandHome, type FileLocation } from '../attachments.ts'
-import type { SessionOptions } from '../session-options.ts'
 
 interface ClipboardProgram {
   command: readonly [program: string, ...words: string[]]
@@ -56,7 +55,7 @@ export async function copyText(
     terminal,
     env,
     platform,
-  }: Pick<SessionOptions, 'env' | 'platform'> & { terminal: Pick<Terminal, 'write'> },
+  }: { terminal: Pick<Terminal, 'write'>; env: NodeJS.ProcessEnv; platform: NodeJS.Platform },
 ): Promise<string> {
   const clean = stripControls(text)
   for (const program of clipboardPrograms(env, platform)) {

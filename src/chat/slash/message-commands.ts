@@ -50,7 +50,7 @@ async function openPrompts({ options }: Session) {
   const { fillPrompt } = await import('../../config/prompts/fill-prompt.ts')
   const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
   const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
-  const library = new PromptLibrary(options.directories)
+  const library = new PromptLibrary(options.run.directories)
   const read = (name: string) => {
     try {
       return parsePrompt(library.pathOf(name), library.read(name))

@@ -13,7 +13,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Choose the model, or list the models',
     candidates: async ({ models, client, options }) => [
       ...Object.keys(options.aliases),
-      ...(await models.recall(client, options.signal)),
+      ...(await models.recall(client, options.run.signal)),
     ],
     run: (session, id) => (id === '' ? listModels(session) : chooseModel(session, id)),
   },

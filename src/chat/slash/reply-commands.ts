@@ -83,7 +83,10 @@ export const replyCommands: readonly SlashCommand[] = [
     },
     run: async (session, argument) => {
       const reply = requireLastReply(session)
-      const how = await copyText(argument === '' ? reply : codeOf(reply, argument), session.options)
+      const how = await copyText(argument === '' ? reply : codeOf(reply, argument), {
+        ...session.options,
+        env: session.options.run.env,
+      })
       session.output.note(how)
     },
   },
@@ -95,7 +98,7 @@ export const replyCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       const reply = requireLastReply(session)
       session.output.note(
-        `Saved to ${await saveText(path, reply.endsWith('\n') ? reply : `${reply}\n`, session.options)}`,
+        `Saved to ${await saveText(path, reply.endsWith('\n') ? reply : `${reply}\n`, session.options.run)}`,
       )
     },
   },

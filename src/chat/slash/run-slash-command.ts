@@ -85,7 +85,7 @@ const keys = [
  */
 export async function completeInput(session: Session, before: string): Promise<Completions> {
   const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/s.exec(before) ?? []
-  if (name === undefined) return completeMention(before, session.options)
+  if (name === undefined) return completeMention(before, session.options.run)
   if (argument === undefined) {
     const found = slashCommands.filter((command) => command.name.startsWith(name))
     const candidates = found.map(({ name: whole, argument }) => (argument ? `${whole} ` : whole))
@@ -93,7 +93,7 @@ export async function completeInput(session: Session, before: string): Promise<C
   }
   const start = before.length - argument.length
   const command = slashCommands.find((one) => one.name === name)
-  if (command?.takesPath) return completePath(argument, start, session.options)
+  if (command?.takesPath) return completePath(argument, start, session.options.run)
   const found = (await command?.candidates?.(session, argument)) ?? []
   if ('get' in found) return { start, candidates: [...found.keys()], about: found }
   return { start, candidates: found.filter((one) => one.startsWith(argument)) }

@@ -19,7 +19,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (name === '')
         throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
       demandPath(session)
-      session.recorder.name(name)
+      session.recorder.record({ type: 'name', name }, true)
       session.output.note(`The session is now named "${name}"`)
     },
   },
@@ -53,8 +53,8 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
       const transcript = readTranscript(demandPath(session))
       const { showsReasoning, options } = session
-      const parts = renderTranscript(transcript, formatOf(path), options.profileNameOf, showsReasoning)
-      session.output.note(`Saved to ${await saveText(path, [...parts].join(''), options)}`)
+      const parts = renderTranscript(transcript, formatOf(path), options.run.profileNameOf, showsReasoning)
+      session.output.note(`Saved to ${await saveText(path, [...parts].join(''), options.run)}`)
     },
   },
   {

@@ -1,16 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
-import type { Message } from '../../contract/resources/completion.ts'
-import {
-  endOf,
-  isEnded,
-  type LineOf,
-  parseLine,
-  type Transcript,
-  type TranscriptLine,
-  type Turn,
-} from './transcript.ts'
+import type { SaidMessage, Transcript } from './transcript.ts'
 import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
+import { type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
+import { endOf, isEnded, openTurn, type Turn, takeLine } from './turn.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.
@@ -39,26 +32,22 @@ export function* readLines(path: string, isNeeded = (_line: string) => true) {
 export function readMessages(path: string) {
   const { id, profile, baseUrl, turns } = readTranscript(path)
   const messages = turns.flatMap((turn) => {
-    const { at, user, reply, repliedAt = at, origin, status } = turn
-    const contextId = turn.contextId ?? origin.contextId
+    const { at, user, reply, repliedAt = at, contextId } = turn
     const common = { turn: turn.number, contextId, isLocal: isLocal(turn) }
     const none = { id: undefined, end: undefined }
     const prompt = { ...common, ...none, role: 'user', at, text: user, isComplete: true }
     if (reply === '') return [prompt]
-    const ended = { id: turn.id, isComplete: isEnded(status), end: endOf(turn) }
+    const ended = { id: turn.id, isComplete: isEnded(turn), end: endOf(turn) }
     return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, ...ended }]
   })
   return { id, profile, baseUrl, messages }
 }
 
 /** Whether only this machine stores a turn: a completion, or a reply for which the service has named no conversation. */
-export function isLocal({ origin, contextId = origin.contextId, reply, firstMs }: Turn): boolean {
+export function isLocal({ mode, contextId, reply, firstMs }: Turn): boolean {
   const hasReply = reply !== '' || firstMs !== undefined
-  return origin.mode === 'completions' || (contextId === undefined && hasReply)
+  return mode === 'completions' || (contextId === undefined && hasReply)
 }
-
-/** Reason of a turn without an `end` line. */
-const crash = 'ended by a crash'
 
 /**
  * Builds a transcript from its lines.
@@ -78,9 +67,10 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
     lacksBeginning: false,
     isOnService: true,
   }
-  let recorded: Message[] = []
+  let recorded: SaidMessage[] = []
   /** Index of the first turn that `recorded` does not contain. */
   let firstTurn = 0
+  let turn: Turn | undefined
   for (const line of lines) {
     if (!line) continue
     if ('at' in line) transcript.updatedAt = line.at
@@ -100,16 +90,23 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
         setOptions(transcript, line)
         break
       case 'conversation':
-        recorded = line.messages
+        recorded = line.messages.map((message, index) => {
+          const number = line.turns?.[index]
+          return { ...message, turn: transcript.turns.find((turn) => turn.number === number) }
+        })
         transcript.lacksBeginning = line.lacks_beginning === true
         firstTurn = transcript.turns.length
         break
       case 'user':
-        transcript.turns.push(openTurn(line, transcript))
+        turn = openTurn(line, transcript)
+        transcript.turns.push(turn)
         if (transcript.mode === 'completions') transcript.isOnService = false
         break
       default:
-        addToTurn(transcript, line)
+        if (turn?.number !== line.turn) turn = transcript.turns.findLast(({ number }) => number === line.turn)
+        if (turn?.status === 'lost' && 'context_id' in line && transcript.mode === 'context')
+          transcript.contextId = line.context_id ?? transcript.contextId
+        if (turn) takeLine(turn, line)
     }
   }
   transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
@@ -150,74 +147,8 @@ function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
   Object.assign(transcript, { contextId, model, system, temperature, maxTokens })
 }
 
-function openTurn({ turn, at, text }: LineOf<'user'>, { mode, contextId }: Transcript): Turn {
-  const origin = { mode, contextId }
-  return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [], origin }
-}
-
-type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>
-
-function addToTurn(transcript: Transcript, line: ReplyLine): void {
-  const turn = transcript.turns.findLast(({ number }) => number === line.turn)
-  if (turn && 'at' in line) turn.repliedAt ??= line.at
-  if (turn && line.type === 'recovered') recover(turn, line.text)
-  if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
-  if (line.type === 'start' || line.type === 'end') {
-    const { context_id, id } = line
-    if (id !== undefined) turn.id = id
-    if (context_id !== undefined) turn.contextId = context_id
-    if (context_id !== undefined && transcript.mode === 'context') transcript.contextId = context_id
-  }
-  if (line.type === 'start') {
-    const { context_id: contextId, id, model } = line
-    if (model !== undefined) turn.model = model
-    turn.events.push({ type: 'start', contextId, id, model })
-  } else if (line.type === 'end') finish(turn, line)
-  else if (line.type === 'usage') {
-    turn.usage = line.usage
-    turn.events.push({ type: 'usage', usage: line.usage })
-  } else if (line.type === 'reasoning') {
-    turn.reasoning = (turn.reasoning ?? '') + line.text
-    turn.events.push({ type: 'reasoning', text: line.text })
-  } else {
-    turn.reply += line.text
-    turn.events.push({ type: 'delta', text: line.text })
-  }
-}
-
-function finish(turn: Turn, line: LineOf<'end'>): void {
-  turn.status = statusOf(line)
-  turn.reason = line.reason ?? line.error?.message
-  turn.finishReason = line.finish_reason
-  if (line.end) turn.end = line.end
-  if (line.tools) turn.tools = line.tools
-  turn.firstMs = line.first_ms
-  turn.totalMs = line.total_ms
-}
-
-function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Turn['status'] {
-  if (interrupted) return 'interrupted'
-  if (error) return 'failed'
-  if (!complete) return 'truncated'
-  return verified ? 'complete' : 'unverified'
-}
-
-/** Replaces the reply with the text from the history. The part that had arrived is a prefix of it, or wrong. */
-function recover(turn: Turn, text: string): void {
-  const others = turn.events.filter(({ type }) => type !== 'delta')
-  const isPrefix = text.startsWith(turn.reply)
-  const rest = isPrefix ? text.slice(turn.reply.length) : text
-  turn.events = isPrefix ? turn.events : others
-  if (rest !== '') turn.events.push({ type: 'delta', text: rest })
-  turn.reply = text
-  // The history does not tell whether the text is complete.
-  turn.status = 'unverified'
-  turn.reason = undefined
-  delete turn.end
-}
-
-function messagesOf({ user, reply, status }: Turn): Message[] {
-  const question = { role: 'user', content: user } as const
-  if (reply !== '') return [question, { role: 'assistant', content: reply }]
-  return isEnded(status) ? [question] : []
+function messagesOf(turn: Turn): SaidMessage[] {
+  const question = { role: 'user', content: turn.user, turn } as const
+  if (turn.reply !== '') return [question, { role: 'assistant', content: turn.reply, turn }]
+  return isEnded(turn) ? [question] : []
 }

@@ -1,16 +1,8 @@
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
-import type { StreamEvent } from '../../contract/resources/stream-event.ts'
 import { describeStreamEvent } from '../../view/chat.ts'
 import { localTime } from '../../view/format/quantities.ts'
-import {
-  describeProfile,
-  describeStatus,
-  isEnded,
-  nameOf,
-  type ProfileNameOf,
-  type Transcript,
-  type Turn,
-} from './transcript.ts'
+import { describeProfile, nameOf, type ProfileNameOf, type Transcript } from './transcript.ts'
+import { describeStatus, isEnded, type Turn } from './turn.ts'
 
 export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
 
@@ -161,25 +153,15 @@ function describeTurn(turn: Turn): Record<string, unknown> {
 function* describeEvents({ turns }: Transcript): Generator<Record<string, unknown>> {
   for (const turn of turns) {
     yield { v: 1, type: 'user', text: turn.user }
-    for (const event of replayTurn(turn)) yield describeStreamEvent(event)
+    yield* replayTurn(turn)
   }
 }
 
-/** The stream events of a reply, in their order. Every reply has a `start` and an `end`, also one that never began. */
-export function* replayTurn(turn: Turn): Generator<StreamEvent> {
-  if (turn.events[0]?.type !== 'start') yield { type: 'start' }
-  yield* turn.events
-  const { status, end, tools, finishReason, id, contextId, reply, reason } = turn
-  yield {
-    type: 'end',
-    end,
-    tools,
-    complete: isEnded(status),
-    verified: status === 'complete',
-    finishReason,
-    id,
-    contextId,
-    text: reply,
-    reason,
-  }
+/** The public events of a reply, in their order. Every reply has a `start` and an `end`, also one that never began. */
+export function* replayTurn(turn: Turn): Generator<Record<string, unknown>> {
+  const { events, status, end, tools, finishReason, id, contextId, reply: text, reason } = turn
+  if (events[0]?.type !== 'start') yield { v: 1, type: 'start' }
+  yield* events
+  const how = { end, complete: isEnded(turn), verified: status === 'complete', reason }
+  yield describeStreamEvent({ type: 'end', ...how, tools, finishReason, id, contextId, text })
 }

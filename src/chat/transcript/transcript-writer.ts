@@ -5,7 +5,6 @@ import type { Clock } from '../../system/clock.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { demandProcessLock } from '../../system/files/process-lock.ts'
-import type { TranscriptLine } from './transcript.ts'
 import {
   extension,
   makeSessionId,
@@ -14,6 +13,7 @@ import {
   transcriptNames,
   withStorageErrors,
 } from './transcript-files.ts'
+import type { TranscriptLine } from './transcript-line.ts'
 
 /**
  * Appends to the transcript of a session. `append` hands the lines to the operating system before it

@@ -139,8 +139,8 @@ export const hints: Hints = {
   list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
   longer_session_id: 'Use an ID, or a longer part of it. List all sessions with: chatctl chat sessions --all',
   close_session: 'Close the session there, or start another one with: chatctl chat',
-  name_service_of_session: ({ session, baseUrl }) => {
-    const service = baseUrl ? ['--base-url', baseUrl] : ['--profile', 'local']
+  name_service_of_session: ({ session, baseUrl, profile }) => {
+    const service = baseUrl && !profile ? ['--base-url', baseUrl] : ['--profile', profile ?? 'local']
     return `Choose that service with: ${commandLine('chat', '--resume', session, ...service)}`
   },
 

@@ -1,4 +1,4 @@
-import type { ConversationStart } from '../../chat/session-options.ts'
+import type { ConversationStart } from '../../chat/conversation-start.ts'
 import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
@@ -33,7 +33,7 @@ export async function chooseBeginning(
 /** Says which conversation is continued. If another process has it open, the user must confirm. */
 async function continueLast(context: Context, needsReply: boolean, isFork: boolean) {
   const { directories, host, options, output, prompter, dryRun } = context
-  const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
+  const { findLastConversation } = await import('../../chat/last-conversation.ts')
   // A fork only reads.
   const isRecorded = options.save.value === 'on' && !dryRun && !isFork
   const last = findLastConversation(directories, context.contextOwner(), { needsReply, isRecorded })

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
-import type { Parameters } from '../../chat/conversation.ts'
-import type { ConversationStart } from '../../chat/session-options.ts'
+import type { OpenOptions } from '../../chat/conversation-start.ts'
+import type { Exchange } from '../../chat/exchange.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -86,7 +86,7 @@ export default class ChatSend extends BaseCommand {
     if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
     const { exchange, close } = await openExchange(context, { begin, parameters, model }, schema)
-    const findFault = () => exchange.end && checkWhole(context, exchange.end)
+    const findFault = () => faultOf(exchange, context)
     const reply = new ReplyPrinter(context, view, { ...flags, findFault })
     try {
       reply.begin()
@@ -124,33 +124,38 @@ function explainRefusal(error: unknown, flags: Readonly<Record<string, unknown>>
   return error.reworded('This service takes no system message, temperature, or token limit', { hint })
 }
 
+function faultOf(exchange: Exchange, context: Context): Failure | undefined {
+  const { end, hasReasoning, conversation, contextId, recorder } = exchange
+  if (!end) return undefined
+  const isKept = contextId !== undefined || recorder.path !== undefined
+  return checkWhole(context, { end, hasReasoning, maxTokens: conversation.parameters.maxTokens, isKept })
+}
+
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
 async function openExchange(
   context: Context,
-  chosen: { begin: ConversationStart; parameters: Parameters; model: string | undefined },
+  chosen: Pick<OpenOptions, 'begin' | 'parameters' | 'model'>,
   schema: ReplySchema | undefined,
 ) {
   const { options, dryRun, signal, host, output } = context
-  const isRecorded = options.save.value === 'on' && !dryRun
   let lost: Failure | undefined
-  const [client, { openExchange: open }] = await Promise.all([
+  const [client, { openConversation }, { Exchange }] = await Promise.all([
     context.connect(),
+    import('../../chat/open-conversation.ts'),
     import('../../chat/exchange.ts'),
   ])
-  const exchange = await open({
-    client,
+  const { conversation, recorder } = await openConversation({
     ...chosen,
-    // Another service may refuse an unknown field.
-    responseFormat: context.target().kind === 'local' ? schema?.format : undefined,
-    owner: context.contextOwner(),
+    ...{ run: context, client, signal, isShown: false },
+    isRecorded: options.save.value === 'on' && !dryRun,
     isModelExplicit: options.model.source === 'flag',
-    sessionsDirectory: isRecorded ? () => context.directories.sessions : undefined,
     onLost: (failure) => {
       lost ??= failure
     },
-    clock: host.clock,
-    signal,
   })
+  // Another service may refuse an unknown field.
+  if (context.target().kind === 'local') conversation.responseFormat = schema?.format
+  const exchange = new Exchange({ client, conversation, recorder, clock: host.clock, signal })
   const withdrawCleanup = host.onExit(() => exchange.close())
   const close = async (): Promise<void> => {
     withdrawCleanup()

@@ -77,7 +77,7 @@ async function findPath(id: string | undefined, isLast: boolean, context: Contex
   }
   if (!isLast)
     return chooseSession(context, 'Session to show:', 'Show the last one with --last, or list them')
-  const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
+  const { findLastConversation } = await import('../../chat/last-conversation.ts')
   const last = findLastConversation(directories, context.contextOwner(), { needsReply, isRecorded: false })
   if (last?.begin.path !== undefined) return last.begin.path
   throw new Failure('not_found', 'This machine has no transcript of the last conversation of this profile', {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { expect } from 'chai'
-import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { failing } from '../../support/scripted-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
@@ -87,7 +87,7 @@ describe('a resumed session', () => {
       user(2, 'second'),
       delta(2, 'two'),
       end(2, { complete: true, verified: true }),
-      { type: 'conversation', at, messages },
+      { type: 'conversation', at, messages, turns: [1, 1, 2, 2] },
     ])
     const run = await resume()
     expect(await run.terminal.text()).to.match(

@@ -1,13 +1,17 @@
 import { join } from 'node:path'
+import type { ConversationStart } from '../../../src/chat/conversation-start.ts'
 import { runSession } from '../../../src/chat/run-session.ts'
-import type { ConversationStart, SessionOptions } from '../../../src/chat/session-options.ts'
+import type { SessionOptions } from '../../../src/chat/session-options.ts'
 import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
-import type { Transcript, TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
+import type { Transcript } from '../../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { commandLine } from '../../../src/cli/command-line.ts'
 import { describeFailure } from '../../../src/cli/errors/describe-failure.ts'
 import { Client } from '../../../src/client/client.ts'
 import { withSessionList } from '../../../src/commands/chat/choose-session.ts'
+import type { Run } from '../../../src/run/run.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import { ChatHandler } from '../../support/handlers/chat.ts'
@@ -23,6 +27,8 @@ export interface SessionRun {
   /** Ends the session, and returns all lines that were shown. */
   leave(): Promise<string>
 }
+
+type Given = Partial<SessionOptions> & Partial<Pick<Run, 'clock' | 'directories'>>
 
 /** A scripted service, and a directory for transcripts. */
 export class SessionWorld {
@@ -56,18 +62,22 @@ export class SessionWorld {
   /** @param begin a new session by default */
   async run(
     begin: ConversationStart = { kind: 'new' },
-    given: Partial<SessionOptions> = {},
+    { clock = systemClock, directories = new Directories(this.#sandbox.env), ...given }: Given = {},
   ): Promise<SessionRun> {
     const terminal = new ScreenTerminal()
     const client = new Client({ baseUrl: this.server.url, credential: 'some-key', retries: 0 })
     const running = runSession({
       terminal,
       connect: async () => client,
-      signal: new AbortController().signal,
-      clock: systemClock,
+      run: {
+        ...{ clock, directories, env: this.#sandbox.env, cwd: this.home },
+        signal: new AbortController().signal,
+        contextOwner: () => this.owner,
+        profileNameOf: (id: string) => id,
+        commandFor: (...words: string[]) => commandLine(...words),
+      } as Partial<Run> as Run,
       begin,
       fork: undefined,
-      owner: this.owner,
       serviceName: 'the test service',
       aliases: {},
       model: undefined,
@@ -81,16 +91,12 @@ export class SessionWorld {
       style: undefined,
       link: undefined,
       isQuiet: false,
-      directories: new Directories(this.#sandbox.env),
       platform: process.platform,
-      env: this.#sandbox.env,
-      cwd: this.home,
       maxFileBytes: undefined,
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
-      rememberContext: async (id) => void this.remembered.push(id),
-      profileNameOf: (id) => id,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      rememberContext: async (id) => void this.remembered.push(id),
       search: async () => ({ results: [], hasMore: false }),
       withSessionList: (open, work) =>
         withSessionList(
@@ -99,7 +105,6 @@ export class SessionWorld {
           work,
         ),
       pickSession: async () => undefined,
-      showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure,
       ...given,
     })
@@ -127,7 +132,7 @@ export class SessionWorld {
   }
 
   /** Resumes the most recent session. */
-  async resume(given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+  async resume(given: Given = {}): Promise<SessionRun> {
     return this.run({ kind: 'transcript', path: this.#lastPath() }, given)
   }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import { renderTranscript, replayTurn } from '../../../src/chat/transcript/render-transcript.ts'
-import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
+import type { Transcript } from '../../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { parseJson } from '../../../src/contract/notation/exact-json.ts'
 import type { Usage } from '../../../src/contract/resources/completion.ts'
@@ -22,6 +23,8 @@ function write(directory: string, lines: readonly TranscriptLine[]): string {
   writer.close()
   return writer.path
 }
+
+const said = ({ conversation }: Transcript) => conversation.map(({ role, content }) => ({ role, content }))
 
 function answered(turn: number, text: string, answer: string): TranscriptLine[] {
   return [
@@ -82,15 +85,15 @@ describe('a transcript', () => {
       const transcript = readTranscript(write(directory, reasoned))
       const [turn] = transcript.turns
       expect(turn).to.include({ reasoning: 'They greet me.\n```\nSo.', reply: 'Hello' })
-      expect(transcript.conversation).to.deep.equal([
+      expect(said(transcript)).to.deep.equal([
         { role: 'user', content: 'Hi' },
         { role: 'assistant', content: 'Hello' },
       ])
       if (turn)
         expect([...replayTurn(turn)].slice(1, -1)).to.deep.equal([
-          { type: 'reasoning', text: 'They greet me.\n```' },
-          { type: 'reasoning', text: '\nSo.' },
-          { type: 'delta', text: 'Hello' },
+          { v: 1, type: 'reasoning', text: 'They greet me.\n```' },
+          { v: 1, type: 'reasoning', text: '\nSo.' },
+          { v: 1, type: 'delta', text: 'Hello' },
         ])
     })
   })
@@ -141,11 +144,11 @@ describe('a transcript', () => {
         contextId: 'c1',
         mode: 'context',
         model: 'small',
-        conversation: [
-          { role: 'user', content: 'Hi\nthere' },
-          { role: 'assistant', content: 'Hello \ud83d' },
-        ],
       })
+      expect(said(transcript)).to.deep.equal([
+        { role: 'user', content: 'Hi\nthere' },
+        { role: 'assistant', content: 'Hello \ud83d' },
+      ])
       // Without the undefined fields.
       expect(JSON.parse(JSON.stringify(transcript.turns))).to.deep.equal([
         {
@@ -156,17 +159,17 @@ describe('a transcript', () => {
           repliedAt: at,
           status: 'complete',
           contextId: 'c1',
-          origin: { mode: 'context' },
+          mode: 'context',
           id: 'm1',
           usage: { total_tokens: 3 },
           finishReason: 'stop',
           firstMs: 12,
           totalMs: 40,
           events: [
-            { type: 'start', contextId: 'c1' },
-            { type: 'delta', text: 'Hel' },
-            { type: 'delta', text: 'lo \ud83d' },
-            { type: 'usage', usage: { total_tokens: 3 } },
+            { v: 1, type: 'start', context_id: 'c1' },
+            { v: 1, type: 'delta', text: 'Hel' },
+            { v: 1, type: 'delta', text: 'lo \ud83d' },
+            { v: 1, type: 'usage', usage: { total_tokens: 3 } },
           ],
         },
       ])

@@ -2,9 +2,10 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { openConversation, type ResumeHost } from '../../../src/chat/resume/open-conversation.ts'
+import type { OpenOptions } from '../../../src/chat/conversation-start.ts'
+import { openConversation } from '../../../src/chat/open-conversation.ts'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
-import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { codePoint } from '../../support/code-point.ts'
@@ -147,8 +148,9 @@ describe('a fork of any transcript at any message', () => {
   it('contains exactly the turns up to it, and never changes the original', async () => {
     const sandbox = createSandbox()
     const owner = { profile: 'p', baseUrl: undefined }
-    const options = { isRecorded: true, directories: { sessions: sandbox.home }, owner, clock: systemClock }
-    const session = { options: { ...options, showCommand: String } } as unknown as ResumeHost
+    const directories = { sessions: sandbox.home }
+    const run = { directories, clock: systemClock, contextOwner: () => owner, commandFor: String }
+    const options = { run, isRecorded: true, isShown: true } as unknown as OpenOptions
     try {
       await fc.assert(
         fc.asyncProperty(
@@ -177,13 +179,13 @@ describe('a fork of any transcript at any message', () => {
             utimesSync(path, 1, 1)
             const before = readFileSync(path)
             const last = 1 + (somewhere % turns.length)
-            const start = { kind: 'transcript', path } as const
-            const opened = await openConversation(session, start, new AbortController().signal, String(last))
-            opened.writer.close()
+            const begin = { kind: 'transcript', path } as const
+            const opened = await openConversation({ ...options, begin, fork: String(last) })
+            opened.recorder.close()
             writer.close()
             expect(readFileSync(path).equals(before)).to.equal(true)
             expect(statSync(path).mtimeMs).to.equal(1000)
-            const copy = readTranscript(opened.writer.path)
+            const copy = readTranscript(opened.recorder.path ?? '')
             const whole = readTranscript(path)
             expect(copy.turns).to.deep.equal(whole.turns.slice(0, last))
             expect(copy).to.deep.include({ mode: 'completions', contextId: undefined, forkedFrom: whole.id })

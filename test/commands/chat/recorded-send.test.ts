@@ -140,10 +140,10 @@ describe('chat send records its exchange', () => {
     await runChatctl(sandbox, ['chat', 'rename', files()[0]?.slice(0, -6) ?? '', 'trip'])
     await runChatctl(sandbox, ['chat', 'send', '-c', 'two', '-m', 'large'], { env })
     expect(only().map(({ type }) => type)).to.deep.equal([
-      ...['session', 'options', 'user', 'start', 'delta', 'end', 'name'],
-      ...['options', 'user', 'start', 'delta', 'end'],
+      ...['session', 'options', 'user', 'start', 'delta', 'delta', 'end', 'name'],
+      ...['options', 'user', 'start', 'delta', 'delta', 'end'],
     ])
-    expect(only()[7]).to.include({ context_id: 'c1', model: 'large' })
+    expect(only()[8]).to.include({ context_id: 'c1', model: 'large' })
   })
 
   it('in one transcript per conversation', async () => {

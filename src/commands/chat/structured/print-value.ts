@@ -32,9 +32,9 @@ export async function printValue(
     const response = await exchange.send(message, request)
     printer.end()
     await warnOfResponse(response, output)
-    const end = exchange.end?.end.end
+    const end = exchange.end?.end
     if (end === 'filtered' || end === 'refusal' || end === 'tool_calls') {
-      if (exchange.transcript.path === undefined) printer.sayReply(exchange.reply)
+      if (exchange.recorder.path === undefined) printer.sayReply(exchange.reply)
       throw findFault()
     }
     const found = end === 'length' ? { fault: 'it stopped at the token limit' } : findValue(exchange.reply)
@@ -50,7 +50,7 @@ export async function printValue(
 }
 
 function mismatch(what: string, faults: string[], exchange: Exchange, printer: ReplyPrinter): Failure {
-  const { id, path } = exchange.transcript
+  const { id, path } = exchange.recorder
   if (path === undefined) printer.sayReply(exchange.reply)
   return new Failure('conflict', `${what} the JSON Schema: ${faults.join('; ')}`, {
     code: 'schema_mismatch',

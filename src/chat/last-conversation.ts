@@ -1,14 +1,14 @@
-import { type ContextOwner, readLastContext } from '../../config/last-context.ts'
-import { Failure } from '../../contract/failure.ts'
-import type { Directories } from '../../system/files/directories.ts'
-import type { ConversationStart } from '../session-options.ts'
+import { type ContextOwner, readLastContext } from '../config/last-context.ts'
+import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/files/directories.ts'
+import type { ConversationStart } from './conversation-start.ts'
 import {
   belongsTo,
   findTranscriptOfContext,
   listTranscripts,
   summarize,
-} from '../transcript/list-transcripts.ts'
-import { openTranscriptPaths, TranscriptWriter } from '../transcript/transcript-writer.ts'
+} from './transcript/list-transcripts.ts'
+import { openTranscriptPaths, TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /**
  * Finds the conversation that this service and profile used last: one that the service stores, or one that only this

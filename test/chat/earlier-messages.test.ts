@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { reconcile } from '../../../src/chat/resume/earlier-messages.ts'
-import type { Message } from '../../../src/contract/resources/completion.ts'
+import { joinMessages } from '../../src/chat/earlier-messages.ts'
+import type { Message } from '../../src/contract/resources/completion.ts'
 
 const conversation = (length: number, name: string): Message[] =>
   Array.from({ length }, (_, index) => ({
@@ -19,24 +19,24 @@ const questions = (said: readonly { message: Message }[]) =>
 describe('merging the history of the service with the transcript', () => {
   it('keeps all of a long conversation that only the service has in full', () => {
     const remote = conversation(1000, 'said')
-    const merged = reconcile(remote.slice(-4), remote, true)
+    const merged = joinMessages(remote.slice(-4), remote, true)
     expect(messagesOf(merged)).to.deep.equal(remote)
     expect(merged.filter(({ difference }) => difference === 'none')).to.have.length(4)
   })
 
   it('keeps all of a long conversation that only this machine has in full', () => {
     const local = conversation(1000, 'said')
-    const merged = reconcile(local, local.slice(-20), false)
+    const merged = joinMessages(local, local.slice(-20), false)
     expect(messagesOf(merged)).to.deep.equal(local)
     expect(merged.every(({ difference }) => difference === 'none')).to.equal(true)
   })
 
   it('puts messages of the service before those of this machine only if nothing before is shared', () => {
-    const merged = reconcile([...exchange('new'), ...exchange('newer')], exchange('old'), false)
+    const merged = joinMessages([...exchange('new'), ...exchange('newer')], exchange('old'), false)
     expect(questions(merged)).to.deep.equal(['old', 'new', 'newer'])
     expect(merged.slice(-4).every(({ difference }) => difference === 'here')).to.equal(true)
     const shared = exchange('shared')
-    const diverged = reconcile([...shared, ...exchange('here')], [...shared, ...exchange('there')], true)
+    const diverged = joinMessages([...shared, ...exchange('here')], [...shared, ...exchange('there')], true)
     expect(questions(diverged)).to.deep.equal(['shared', 'here', 'there'])
   })
 
@@ -44,7 +44,7 @@ describe('merging the history of the service with the transcript', () => {
     const account = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 6 })
     fc.assert(
       fc.property(account, account, fc.boolean(), (here, there, isWhole) => {
-        const merged = reconcile(here.flatMap(exchange), there.flatMap(exchange), isWhole)
+        const merged = joinMessages(here.flatMap(exchange), there.flatMap(exchange), isWhole)
         const ours = questions(merged.filter(({ difference }) => difference !== 'service'))
         expect(ours).to.deep.equal(here)
         const theirs = merged.filter(({ difference }) => difference === 'service').length
