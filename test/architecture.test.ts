@@ -68,7 +68,7 @@ const allowed: Record<string, readonly string[]> = {
   chat: [...inner, 'bulk', 'ledger', 'run'],
   settings: [...inner, 'ledger', 'run'],
   users: [...inner, 'bulk', 'ledger', 'run'],
-  history: [...inner, 'pages'],
+  history: [...inner, 'pages', 'run'],
   cli: [...innermost, 'terminal', 'view', 'config', 'auth', 'run'],
   commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'ledger'],
   boot: [...innermost, 'cli', 'commands', 'auth'],

@@ -234,7 +234,7 @@ function noToken(message: string, options: FailureOptions = {}): Failure {
 }
 
 /** The claims of a JWT (RFC 7519 section 4.1); undefined if it is none. */
-function readClaims(token: string): IdentityClaims | undefined {
+export function readClaims(token: string): IdentityClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
   const claims =
     payload === undefined ? undefined : tryParse(Buffer.from(payload, 'base64url').toString('utf8'))

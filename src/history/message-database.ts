@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { digestOf } from '../client/history/message-keys.ts'
 import { Failure } from '../contract/failure.ts'
@@ -183,6 +183,15 @@ export class MessageDatabase {
       if (typeof found !== 'number') return first
       if (found < first + idsPerMs - 1) return found + 1
     }
+  }
+}
+
+/** @throws Failure `storage` */
+export function removeDatabase(path: string): void {
+  try {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+  } catch (error) {
+    throw storageError(path, error)
   }
 }
 

@@ -1,9 +1,20 @@
+import { existsSync } from 'node:fs'
 import { type CollectOptions, collectHistory } from '../client/history/collect-history.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { Failure } from '../contract/failure.ts'
+import { demandUser } from '../run/demand-user.ts'
+import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
-import { lockMirror, Mirror, type MirrorFacts, mirrorPath, mirrorsDirectory, ownerOf } from './mirror.ts'
+import { removeDatabase } from './message-database.ts'
+import {
+  lockMirror,
+  Mirror,
+  type MirrorFacts,
+  mirrorPath,
+  mirrorsDirectory,
+  openToSearch,
+  ownerOf,
+} from './mirror.ts'
 
 export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstResponse' | 'onPage'> {
   directories: Directories
@@ -11,8 +22,7 @@ export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstRe
   clock: Clock
   /** Whether to fetch all messages again, and remove those that the service no longer has. */
   isFull: boolean
-  /** The ID of the user whose history it is; undefined if the service does not tell it. */
-  findUser(): Promise<string | undefined>
+  run: Pick<Run, 'user' | 'confirm'>
   /** Called if an interrupted sync is resumed. */
   onResume(messages: number): void
   /** Called if the position of an interrupted sync is no longer valid. */
@@ -40,10 +50,13 @@ export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   const { directories, clock } = options
   const owner = ownerOf(options.owner)
   const path = mirrorPath(mirrorsDirectory(directories), owner)
+  const userId = await options.run.user()
   const release = lockMirror(path)
   try {
+    await demandOwnMirror(path, userId, options.run)
     const mirror = new Mirror(path, owner)
     try {
+      if (userId !== undefined) mirror.setUser(userId)
       return await fillMirror(mirror, clock.now(), options)
     } finally {
       mirror.close()
@@ -53,10 +66,18 @@ export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   }
 }
 
+/** Deletes the mirror of another user, if the user agrees. @throws Failure `conflict`, `declined`, `storage` */
+async function demandOwnMirror(path: string, user: string | undefined, run: SyncOptions['run']) {
+  if (!existsSync(path)) return
+  const { store, facts } = openToSearch(path)
+  store.close()
+  const subject = `The mirror ${path}`
+  const hint = 'Use another profile for this user, or move the file elsewhere to start a new mirror.'
+  const owned = { subject, owner: facts?.userId, user, question: 'Replace the mirror?', hint }
+  if (!(await demandUser(run, owned))) removeDatabase(path)
+}
+
 async function fillMirror(mirror: Mirror, startedAt: number, options: SyncOptions): Promise<SyncResult> {
-  const userId = await options.findUser()
-  demandUser(mirror.path, mirror.facts(), userId)
-  if (userId !== undefined) mirror.setUser(userId)
   const { messages: before, isIncomplete } = mirror.facts()
   if (options.isFull) mirror.restart(true)
   let mayLack = false
@@ -80,13 +101,4 @@ async function fillMirror(mirror: Mirror, startedAt: number, options: SyncOption
     if (kept > 0) options.onKept(kept)
     throw error
   }
-}
-
-function demandUser(path: string, { userId: known }: MirrorFacts, userId: string | undefined): void {
-  if (known === null || userId === undefined || known === userId) return
-  throw new Failure(
-    'conflict',
-    `The mirror ${path} is of the user ${known}, but the service says that you are the user ${userId}`,
-    { hint: 'Use another profile for this user, or move the file elsewhere to start a new mirror.' },
-  )
 }

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -7,6 +6,7 @@ import {
   type FoundMessage,
   idsPerMs,
   MessageDatabase,
+  removeDatabase,
   type SearchFilters,
   storageError,
 } from './message-database.ts'
@@ -169,12 +169,7 @@ export class TranscriptIndex {
  * @throws Failure `storage`
  */
 export function removeTranscriptIndex(directories: Directories): void {
-  const path = indexPath(mirrorsDirectory(directories))
-  try {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
-  } catch (error) {
-    throw storageError(path, error)
-  }
+  removeDatabase(indexPath(mirrorsDirectory(directories)))
 }
 
 /** A transcript that cannot be read is skipped, as in the list of sessions. */

@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response/response.ts'
 import type { ContextOwner } from '../config/last-context.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { LedgerEnd } from '../ledger/ledger.ts'
 import type { Note } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
@@ -56,7 +57,15 @@ export interface Run {
   refuseClaimed(known: LedgerEnd): void
   /** Always returns the same client. @throws Failure `unauthorized` without a credential */
   connect(): Promise<Client>
-  /** The same for many concurrent requests, which wait for no rate limit by themselves. */
+  /**
+   * The ID of the user whose credential the run uses, as the service tells it, or else the token. Undefined if neither
+   * does, and for the embedded service, which has one user. Sends a request if this machine does not know it.
+   * @throws Failure `unauthorized` without a credential, and that of the request
+   */
+  user(): Promise<string | undefined>
+  /** The same without a request. Undefined if it is not known. */
+  knownUser(): string | undefined
+  /** As `connect`, for many concurrent requests, which wait for no rate limit by themselves. */
   connectWorkers(options: Pick<ClientOptions, 'observe' | 'signal'>): Promise<Client>
   /** A command line for the service of this run, to paste into a shell. */
   commandFor(...words: readonly string[]): string
@@ -68,8 +77,11 @@ export interface Run {
   warn(text: string): Promise<void>
   /** Warns if a response does not match the interface, or if the client has a warning about it. */
   warnOfResponse(response: Pick<ApiResponse<unknown>, 'faults' | 'warning'>): Promise<void>
-  /** Asks for confirmation. @throws Failure `declined` for no; `input_needed` in a non-interactive run */
-  confirm(question: string): Promise<void>
+  /**
+   * Asks for confirmation.
+   * @throws Failure `declined` for no; in a non-interactive run `refusal`, or else `input_needed`
+   */
+  confirm(question: string, refusal?: Failure): Promise<void>
   /** Begins to show how far the work on many rows is. */
   progress(work: Work): Progress
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { digestOf } from '../../src/client/history/message-keys.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { mirrorsDirectory } from '../../src/history/mirror.ts'
+import type { Run } from '../../src/run/run.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
 import {
   historyService,
@@ -235,14 +236,19 @@ describe('history sync', function () {
 
   it('refuses a mirror of another user', async () => {
     addMessages(3)
-    const { path } = await sync({ findUser: async () => 'u1' })
-    const before = messagesIn(path)
-    await expectRejection(sync({ findUser: async () => 'u2' }), {
-      kind: 'conflict',
-      message: /of the user u1/,
+    const runOf = (user: string | undefined, confirm: Run['confirm']) => ({
+      run: { user: async () => user, confirm },
     })
+    const refuse: Run['confirm'] = async (_, refusal) => Promise.reject(refusal)
+    const { path } = await sync(runOf('u1', refuse))
+    const before = messagesIn(path)
+    await expectRejection(sync(runOf('u2', refuse)), { kind: 'conflict', message: /of the user u1/ })
     expect(messagesIn(path)).to.deep.equal(before)
-    await sync({ findUser: async () => undefined })
+    await sync(runOf(undefined, refuse))
+    stored = stored.slice(0, 1)
+    const { facts } = await sync(runOf('u2', async () => {}))
+    expect(facts).to.include({ userId: 'u2', messages: 1 })
+    expect(messagesIn(path)).to.have.lengthOf(1)
   })
 
   it('reports a directory that cannot be used', async () => {

@@ -33,7 +33,7 @@ export async function syncFrom(
       clock: systemClock,
       history: client.history,
       isFull: false,
-      findUser: async () => undefined,
+      run: { user: async () => undefined, confirm: async () => {} },
       onFirstResponse: () => {},
       onPage: () => {},
       onResume: () => {},

@@ -27,6 +27,7 @@ export interface Context
       | 'connection'
       | 'transport'
       | 'sentChanges'
+      | 'credentialUser'
     > {
   /** Shows the response of a documented endpoint, with warnings about it. */
   show(view: View, response: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
@@ -67,7 +68,12 @@ export function createContext(invocation: Invocation): Context {
     say: (text) => output.notice(text),
     warn: (text) => output.warn(text),
     warnOfResponse: (response) => warnOfResponse(response, output),
-    confirm: (question) => prompter.confirm(question),
+    confirm: async (question, refusal) => {
+      if (refusal && !prompter.canAsk) throw refusal
+      await prompter.confirm(question)
+    },
+    user: () => service.credentialUser.find(),
+    knownUser: () => service.credentialUser.known(),
     noteSettings: (settings) => {
       service.sentChanges.settingsBefore = settings
     },
@@ -97,6 +103,7 @@ export function createContext(invocation: Invocation): Context {
     connection: () => service.connection(),
     transport: service.transport,
     sentChanges: service.sentChanges,
+    credentialUser: service.credentialUser,
     show: async (view, response, secret) => {
       await warnOfResponse(response, output)
       await (secret ? output.showOnce(view, response.body, secret) : output.show(view, response.body))

@@ -20,6 +20,7 @@ import {
 import type { Output } from '../output/output.ts'
 import type { BaseContext, Invocation } from './base-context.ts'
 import { type Connection, describeReplies } from './connection.ts'
+import { CredentialUser } from './credential-user.ts'
 import { Credentials } from './credentials.ts'
 import { destinationOf } from './destination.ts'
 import { type EmbeddedService, embeddedUrl } from './embedded-service.ts'
@@ -45,6 +46,7 @@ export class ServiceConnection {
   /** Options of requests to an authorization server. */
   readonly transport: TransportOptions & { signal: AbortSignal }
   readonly sentChanges: SentChanges
+  readonly credentialUser: CredentialUser
   /** The service that requests go to, and the credential from the environment. */
   readonly target: () => Target
   readonly #parts: Parts
@@ -62,6 +64,8 @@ export class ServiceConnection {
     this.target = once(() => chooseTarget(options, { env, resolvePath }))
     this.transport = transportOf(base, invocation)
     this.credentials = new Credentials(base, this.target, this.transport)
+    const { target, credentials } = this
+    this.credentialUser = new CredentialUser({ base, target, credentials, connect: () => this.connect() })
     this.sentChanges = new SentChanges({
       open: (service) => this.#openLedger(service),
       // A single change can be repeated by a person, so that a read-only home directory must not prevent it.

@@ -1,8 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import type { Client } from '../../client/client.ts'
-import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { syncedHistoryView } from '../../view/history.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
@@ -42,7 +40,7 @@ export default class HistorySync extends BaseCommand {
         clock: context.host.clock,
         history: client.history,
         isFull: flags.full === true,
-        findUser: () => findUser(client),
+        run: context,
         ...report,
         onResume: (messages) =>
           output.notice(`Resuming an interrupted sync. The mirror has ${countOf(messages, 'message')}.`),
@@ -66,19 +64,5 @@ export default class HistorySync extends BaseCommand {
     } finally {
       progress.end()
     }
-  }
-}
-
-/** Some keys may read the history but not the user. Then the mirror belongs to the profile name alone. */
-async function findUser(client: Client): Promise<string | undefined> {
-  try {
-    const { body } = await client.users.profile()
-    return typeof body?.id === 'string' && body.id !== '' ? body.id : undefined
-  } catch (error) {
-    const isUntold =
-      error instanceof Failure &&
-      ['forbidden', 'not_found', 'rejected', 'invalid_response'].includes(error.kind)
-    if (isUntold) return undefined
-    throw error
   }
 }

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../../src/system/clock.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { historyService, plainReading, type StoredMessage } from '../../support/handlers/history.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -193,9 +194,32 @@ describe('history search after history sync', () => {
   it('refuses the mirror of another account, and works without the right to read the profile', async () => {
     await chatctl(['sync'])
     userId = 'u2'
-    expectFailure(await chatctl(['sync']), 7, 'is of the user u1', 'you are the user u2')
+    const other = { env: { CHATCTL_API_KEY: 'other-key' } }
+    expectFailure(await chatctl(['sync'], other), 7, 'is of the user u1', 'you are the user u2')
     userId = undefined
-    expect((await chatctl(['sync'])).exitCode).to.equal(0)
+    expect((await chatctl(['sync'], { env: { CHATCTL_API_KEY: 'third-key' } })).exitCode).to.equal(0)
+  })
+
+  it('asks for the user of each credential once, and a day later if the service does not tell it', async () => {
+    const token = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
+    let now = Date.UTC(2026, 0, 1)
+    const asked = async (key: string, user: string | undefined) => {
+      userId = user
+      const before = server.requests.length
+      const options = { env: { CHATCTL_API_KEY: key }, host: { clock: { ...systemClock, now: () => now } } }
+      const { user_id: found } = JSON.parse((await chatctl(['sync', '--json'], options)).stdout)
+      const requests = server.requests.slice(before).filter(({ path }) => path === '/api/user/profile')
+      return [found, requests.length]
+    }
+    expect(await asked('forbidden', undefined)).to.deep.equal([null, 1])
+    expect(await asked('forbidden', 'u1')).to.deep.equal([null, 0])
+    now += 86_400_001
+    expect(await asked('forbidden', 'u1')).to.deep.equal(['u1', 1])
+    expect(await asked('key-of-u1', 'u1')).to.deep.equal(['u1', 1])
+    expect(await asked('key-of-u1', 'u2')).to.deep.equal(['u1', 0])
+    expect(await asked(token({ sub: 'u1' }), undefined)).to.deep.equal(['u1', 1])
+    const remembered = readFileSync(join(sandbox.home, '.local/state/chatctl/state/users.json'), 'utf8')
+    expect(remembered).to.include('u1').and.not.include('key-of-u1')
   })
 
   it('finds no mirror if the first sync was killed while it created the file', async () => {
