@@ -58,6 +58,8 @@ function makeSchema() {
     ...texts(globalKeys),
     directories: z.optional(z.record(z.string(), z.string())),
     profiles: z.optional(z.record(z.string(), profile)),
+    /** The IDs of removed profiles, whose files stay on this machine. */
+    removed_ids: z.optional(z.array(z.string())),
   })
 }
 
@@ -165,11 +167,12 @@ export function isProfileName(name: string): boolean {
   return name.length <= 64 && /^[\w.@][\w.@-]*$/.test(name) && name !== '__proto__'
 }
 
-/** The ID of a profile, which never changes: the name with which it was created, unless that is another's ID. */
-export function profileId({ profiles = {} }: Configuration, name: string): string {
+/** The ID of a profile, which never changes: the name with which it was created, unless that is or was another's ID. */
+export function profileId({ profiles = {}, removed_ids: removed = [] }: Configuration, name: string): string {
   if (Object.hasOwn(profiles, name)) return profiles[name]?.id ?? name
   // The keychain of Windows ignores case.
-  const known = Object.entries(profiles).map(([other, { id = other }]) => id.toLowerCase())
+  const ids = [...Object.entries(profiles).map(([other, { id = other }]) => id), ...removed]
+  const known = ids.map((other) => other.toLowerCase())
   let id = name
   for (let count = 2; known.includes(id.toLowerCase()); count++) id = `${name}-${count}`
   return id

@@ -211,10 +211,16 @@ export function withRenamedProfile(configuration: Configuration, from: string, t
   }
 }
 
-/** The configuration without a profile, and without the keys that name it. @throws Failure `usage` */
+/** The configuration without a profile, and without the keys that name it. Its ID is never used again. @throws Failure `usage` */
 export function withoutProfile(configuration: Configuration, name: string): Configuration {
   demandOwnProfile(configuration, name)
-  const { profiles = {}, directories, default_profile: standard, ...rest } = configuration
+  const {
+    profiles = {},
+    directories,
+    default_profile: standard,
+    removed_ids: removed = [],
+    ...rest
+  } = configuration
   const { [name]: _, ...others } = profiles
   return {
     ...rest,
@@ -223,6 +229,7 @@ export function withoutProfile(configuration: Configuration, name: string): Conf
       directories: Object.fromEntries(Object.entries(directories).filter(([, profile]) => profile !== name)),
     }),
     profiles: others,
+    removed_ids: [...removed, profileId(configuration, name)],
   }
 }
 

@@ -575,6 +575,17 @@ describe('auth rename with sessions and a mirror', () => {
       .and.to.contain(`chatctl chat show ${old.id}`)
       .and.not.to.contain('--resume')
   })
+
+  it('gives a new profile with the name of a removed one no conversation of it', async () => {
+    for (const id of ['work-2', 'work-3']) {
+      await succeed('auth', 'remove', 'work', '--yes')
+      await storeKey(sandbox, await makeKey(sandbox), service)
+      expect(readProfiles(sandbox).profiles).to.have.nested.property('work.id', id)
+      expect(await sessions()).to.deep.equal([])
+      expect(await found()).to.deep.equal([''])
+      expectFailure(await run('chat', 'send', '--continue', 'And a zebra?'), 2)
+    }
+  })
 })
 
 describe('auth remove', () => {
@@ -598,7 +609,11 @@ describe('auth remove', () => {
     })
     expect(stderr).to.contain('There is no default profile now')
     expect(findCredentials(sandbox)).to.deep.equal([])
-    expect(readProfiles(sandbox)).to.deep.equal({ directories: { '~': 'local' }, profiles: {} })
+    expect(readProfiles(sandbox)).to.deep.equal({
+      directories: { '~': 'local' },
+      profiles: {},
+      removed_ids: ['work'],
+    })
   })
 
   it('deletes the credential of a profile that also has a credential command', async () => {
