@@ -4,6 +4,7 @@ import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { localTime } from '../../view/format/quantities.ts'
 import { describeTokens } from '../reply/tokens.ts'
 import type { Session, SlashCommand } from '../session.ts'
+import { demandFreeName } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
 import { cleanName, nameOf, type Transcript } from '../transcript/transcript.ts'
@@ -18,7 +19,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       const name = cleanName(typed)
       if (name === '')
         throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
-      demandPath(session)
+      demandFreeName(demandPath(session), name)
       session.recorder.record({ type: 'name', name }, true)
       session.output.note(`The session is now named "${name}"`)
     },

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
@@ -104,6 +104,18 @@ export function describeSummary(
   }
 }
 
+/** @throws Failure `usage` for the ID of another session, and for a name that another one of the profile has */
+export function demandFreeName(path: string, name: string): void {
+  const [directory, own] = [dirname(path), summarize(path)]
+  const others = transcriptPaths(directory).filter((other) => other !== path)
+  if (others.some((other) => sessionIdOf(other) === name))
+    throw new Failure('usage', `"${name}" is the ID of another session`)
+  const isWanted = (one: TranscriptSummary) =>
+    one.path !== path && one.name === name && one.profile === own?.profile
+  const [other] = listTranscripts(directory, undefined, { limit: 1, isWanted })
+  if (other) throw new Failure('usage', `Session ${other.id} already has the name "${name}"`)
+}
+
 /** Maximum number of sessions that an error names. */
 const maxNamed = 5
 
@@ -111,14 +123,16 @@ const maxNamed = 5
  * Finds the transcript of a session.
  * @param wanted an ID, a given name, an automatic name, or an unambiguous prefix of an ID, with or without the
  * leading `s`, in this order
+ * @param profile the ID of the profile whose names are meant (default: all)
  * @returns its path
  * @throws Failure `not_found`; `usage` if several match, and the message names them
  */
-export function findTranscript(directory: string, wanted: string): string {
+export function findTranscript(directory: string, wanted: string, profile?: string): string {
   const paths = transcriptPaths(directory)
   const exact = join(directory, `${wanted}${extension}`)
   if (paths.includes(exact)) return exact
-  const named = listTranscripts(directory, undefined, { isWanted: ({ name }) => name === wanted })
+  const isNamed = (one: TranscriptSummary) => one.name === wanted && (profile ?? one.profile) === one.profile
+  const named = listTranscripts(directory, undefined, { isWanted: isNamed })
   const isMeant = (path: string) =>
     wanted !== '' && [wanted, `s${wanted}`].some((prefix) => sessionIdOf(path).startsWith(prefix))
   const given = named.filter(({ isNamed }) => isNamed)

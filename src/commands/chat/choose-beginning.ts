@@ -6,7 +6,7 @@ import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { countOf, describeAge } from '../../view/format/quantities.ts'
-import { chooseSession } from './choose-session.ts'
+import { chooseSession, findSession } from './choose-session.ts'
 
 type Optional = string | true | undefined
 
@@ -22,10 +22,8 @@ export async function chooseBeginning(
 ): Promise<ConversationStart> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
-  if (flags.resume !== undefined) {
-    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
-    return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
-  }
+  if (flags.resume !== undefined)
+    return { kind: 'transcript', path: await findSession(context, flags.resume) }
   if (!flags.continue) return { kind: 'new' }
   return continueLast(context, needsReply, flags.fork !== undefined)
 }

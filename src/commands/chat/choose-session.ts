@@ -2,6 +2,7 @@ import type { SessionList } from '../../chat/session-options.ts'
 import type { ListOptions } from '../../chat/transcript/list-transcripts.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { Interruption } from '../../cli/context/interruption.ts'
+import { profileId } from '../../config/configuration-file.ts'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { orElse } from '../../contract/or-else.ts'
@@ -80,6 +81,14 @@ async function openIndex(directories: Directories, read: ReadMessages): Promise<
   const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
   const files = transcriptFiles(directories.sessions)
   return TranscriptIndex.open(mirrorsDirectory(directories), { files, loadReader: async () => read })
+}
+
+/** The path of a session by its ID or name, which `--profile` limits to a profile. @throws as `findTranscript` */
+export async function findSession({ configuration, directories, options }: Context, wanted: string) {
+  const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
+  const { value: profile, source } = options.profile
+  const id = source === 'flag' && profile !== undefined ? profileId(configuration, profile) : undefined
+  return findTranscript(directories.sessions, wanted, id)
 }
 
 /**

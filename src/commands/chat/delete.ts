@@ -6,6 +6,7 @@ import type { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 import { countOf } from '../../view/format/quantities.ts'
+import { findSession } from './choose-session.ts'
 
 export default class ChatDelete extends LocalCommand {
   static override summary = 'Delete chat sessions from this machine'
@@ -22,11 +23,10 @@ export default class ChatDelete extends LocalCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatDelete)
-    const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
+    const { describeSession } = await import('../../chat/transcript/list-transcripts.ts')
     const { removeTranscriptIndex } = await import('../../history/transcript-index.ts')
     const { lockTranscripts } = await import('../../chat/transcript/manage-transcripts.ts')
-    const { sessions } = context.directories
-    const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
+    const paths = [...new Set(await Promise.all(args.session.map((wanted) => findSession(context, wanted))))]
     const rows = paths.map((path) => describeSession(path, context.profileNameOf))
     const locked = lockTranscripts(paths)
     const deleted: Record<string, unknown>[] = []

@@ -3,6 +3,7 @@ import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { LocalCommand } from '../../cli/local-command.ts'
 import { Failure } from '../../contract/failure.ts'
 import { chatSessionsView } from '../../view/chat.ts'
+import { findSession } from './choose-session.ts'
 
 export default class ChatRename extends LocalCommand {
   static override summary = 'Name a chat session'
@@ -25,8 +26,9 @@ export default class ChatRename extends LocalCommand {
     const { cleanName } = await import('../../chat/transcript/transcript.ts')
     const name = cleanName(args.name)
     if (name === '') throw new Failure('usage', 'NAME is empty')
-    const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
-    const path = findTranscript(context.directories.sessions, args.session)
+    const { demandFreeName, describeSession } = await import('../../chat/transcript/list-transcripts.ts')
+    const path = await findSession(context, args.session)
+    demandFreeName(path, name)
     const describe = () => describeSession(path, context.profileNameOf)
     if (context.dryRun) return this.showLocalChange({ rename: describe()['id'], name })
     const { renameTranscript } = await import('../../chat/transcript/manage-transcripts.ts')

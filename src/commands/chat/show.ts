@@ -7,7 +7,7 @@ import { LocalCommand } from '../../cli/local-command.ts'
 import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { sendView, transcriptView } from '../../view/chat.ts'
-import { chooseSession } from './choose-session.ts'
+import { chooseSession, findSession } from './choose-session.ts'
 import { ReplyPrinter, replyFlags } from './show-reply.ts'
 
 const forms = ['text', 'markdown', 'html', 'json', 'jsonl'] as const
@@ -71,10 +71,7 @@ export default class ChatShow extends LocalCommand {
 async function findPath(id: string | undefined, isLast: boolean, context: Context, needsReply: boolean) {
   if (id !== undefined && isLast) throw new Failure('usage', '--last and ID cannot be used together')
   const { directories } = context
-  if (id !== undefined) {
-    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
-    return findTranscript(directories.sessions, id)
-  }
+  if (id !== undefined) return findSession(context, id)
   if (!isLast)
     return chooseSession(context, 'Session to show:', 'Show the last one with --last, or list them')
   const { findLastConversation } = await import('../../chat/last-conversation.ts')

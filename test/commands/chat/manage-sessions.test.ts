@@ -20,8 +20,8 @@ describe('the sessions of this machine', () => {
   const directory = () => join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
 
   /** Plants a session that was last used so many seconds after a fixed time. */
-  function plant(text: string, second: number, contextId?: string): TranscriptWriter {
-    const writer = TranscriptWriter.create(directory(), { profile: 'local', baseUrl: null }, systemClock)
+  function plant(text: string, second: number, contextId?: string, profile = 'local'): TranscriptWriter {
+    const writer = TranscriptWriter.create(directory(), { profile, baseUrl: null }, systemClock)
     const at = new Date(Date.UTC(2026, 0, 2, 3, 4, second))
     const named = contextId === undefined ? {} : { context_id: contextId }
     writer.append({ type: 'options', at: at.toISOString(), mode: 'context', ...named })
@@ -89,6 +89,26 @@ describe('the sessions of this machine', () => {
     expect(Array.from(renamed.name)).to.have.lengthOf(100)
     expect((await run('show', renamed.name)).exitCode).to.equal(0)
     expectFailure(await run('rename', 'nowhere', 'x'), 6, 'No session "nowhere"')
+  })
+
+  it('have names that no other session of the profile has, and that are the ID of none', async () => {
+    const [one, two] = [plant('one', 1), plant('two', 2)]
+    const work = plant('Rome', 3, undefined, 'work')
+    await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '-p', 'work'])
+    for (const { id } of [one, one, work]) expect((await run('rename', id, 'Rome')).exitCode).to.equal(0)
+    expectFailure(await run('rename', two.id, 'Rome'), 2, one.id, 'has the name "Rome"')
+    expectFailure(await run('rename', two.id, 'Rome', '--dry-run'), 2, 'has the name "Rome"')
+    expectFailure(await run('rename', two.id, one.id), 2, 'is the ID of another session')
+    expectFailure(await run('show', 'Rome'), 2, '"Rome" is ambiguous', one.id, work.id)
+    for (const [profile, id] of [
+      ['local', one.id],
+      ['work', work.id],
+    ] as const)
+      expect(JSON.parse((await run('show', 'Rome', '--json', '-p', profile)).stdout)).to.include({ id })
+    await run('delete', 'Rome', '--yes', '-p', 'work')
+    expect(transcripts()).to.have.members([one, two].map(({ id }) => `${id}.jsonl`))
+    expectFailure(await run('rename', 'Rome', 'x', '-p', 'work'), 6, 'No session "Rome"')
+    expect((await run('rename', 'Rome', 'Paris', '-p', 'local')).exitCode).to.equal(0)
   })
 
   it('are deleted, all or none, after a confirmation', async () => {
