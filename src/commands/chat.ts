@@ -11,6 +11,7 @@ import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { namedFlags, readWords } from '../cli/line/read-line.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
+import { isGiven } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeModelServer } from '../contract/model-server-address.ts'
 import { chooseBeginning, rememberContext } from './chat/choose-beginning.ts'
@@ -97,7 +98,7 @@ export default class Chat extends BaseCommand {
       firstModelReplies: hasModelServer,
       model: context.options.model.value,
       aliases: context.options.aliases.value,
-      isModelExplicit: context.options.model.source === 'flag',
+      isModelExplicit: isGiven(context.options.model),
       streamFormat: flags['stream-format'],
       isPlain: flags.plain,
       isQuiet: flags.quiet,

@@ -30,6 +30,9 @@ import { profileHere } from './profile-directories.ts'
 
 export type Source = 'flag' | 'environment' | 'directory' | 'profile' | 'default'
 
+/** Whether this run was given a value, which then precedes what a conversation or a prompt has. */
+export const isGiven = ({ source }: { source: Source }): boolean => ['flag', 'environment'].includes(source)
+
 interface Resolved<T> {
   value: T
   source: Source

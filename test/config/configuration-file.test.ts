@@ -220,7 +220,8 @@ describe('a model alias', () => {
     const shown = (await run('config list')).stdout
     expect(shown).to.contain('model\tsmall-1\tprofile\tprofile local, alias fast\n')
     await run('chat prompts set p', { stdin: '---\nmodel: fast\n---\nHi' })
-    expect(await modelOf('chat send --prompt p', { CHATCTL_MODEL: 'large' })).to.equal('small-1')
+    expect(await modelOf('chat send --prompt p')).to.equal('small-1')
+    expect(await modelOf('chat send --prompt p', { CHATCTL_MODEL: 'large' })).to.equal('large')
     expect(await modelOf('chat send --prompt p -m large')).to.equal('large')
   })
 

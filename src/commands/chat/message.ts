@@ -11,6 +11,7 @@ import {
 import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
+import { isGiven } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
@@ -172,7 +173,7 @@ export async function openPrompt(
       hintFor: (missing) => `Add: ${missing.map((variable) => `--var ${variable}=VALUE`).join(' ')}`,
     })
     demand(filled.message)
-    if (model.source === 'flag' || filled.model === undefined) return { ...filled, ...chosen }
+    if (isGiven(model) || filled.model === undefined) return { ...filled, ...chosen }
     return { ...filled, model: resolveAlias(filled.model, aliases.value) }
   }
   return { variables: prompt.variables.filter((variable) => !values.has(variable)), fill }

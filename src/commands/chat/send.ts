@@ -7,6 +7,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
 import { streamFormatFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
+import { isGiven } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { batchView, completionView, sendView, streamEventView } from '../../view/chat.ts'
@@ -148,7 +149,7 @@ async function openExchange(
     ...chosen,
     ...{ run: context, client, signal, isShown: false },
     isRecorded: options.save.value === 'on' && !dryRun,
-    isModelExplicit: options.model.source === 'flag',
+    isModelExplicit: isGiven(options.model),
     onLost: (failure) => {
       lost ??= failure
     },

@@ -67,6 +67,17 @@ describe('--continue', () => {
     expect((await send('--continue', 'And?')).stderr).to.match(/^Continuing "Stored here"/)
   })
 
+  it('uses the model of CHATCTL_MODEL as that of the flag, also in a conversation on this machine', async () => {
+    await send('Hi', '--system', 'Be brief', '-m', 'small')
+    const modelOf = async (env: NodeJS.ProcessEnv, ...flags: string[]) => {
+      const words = ['chat', 'send', '-c', 'And?', '--dry-run', '--json', ...flags]
+      return JSON.parse((await runChatctl(sandbox, words, given(env))).stdout).body.model
+    }
+    expect(await modelOf({})).to.equal('small')
+    expect(await modelOf({ CHATCTL_MODEL: 'large' })).to.equal('large')
+    expect(await modelOf({ CHATCTL_MODEL: 'large' }, '-m', 'other')).to.equal('other')
+  })
+
   describe('after chat delete', () => {
     const deleteNewest = async () => {
       const id = readTranscript(transcripts()[0] ?? '').id

@@ -10,7 +10,7 @@ import {
 } from '../../../config/configuration-file.ts'
 import { demandProfileName } from '../../../config/configuration-keys.ts'
 import { readAddress } from '../../../config/option-values.ts'
-import { localProfile, profileNames } from '../../../config/resolve-options.ts'
+import { isGiven, localProfile, profileNames } from '../../../config/resolve-options.ts'
 import { readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../contract/failure.ts'
 
@@ -36,7 +36,7 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
   } = context
   const storage =
     insecure === undefined ? stores.ofProfile(connection.profile).storage : insecure ? 'file' : 'keychain'
-  const said = signInKeys.filter((key) => ['flag', 'environment'].includes(options[key].source))
+  const said = signInKeys.filter((key) => isGiven(options[key]))
   const settings = Object.fromEntries(said.map((key) => [key, String(options[key].value)]))
   return { connection, storage, settings }
 }
