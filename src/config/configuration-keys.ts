@@ -98,7 +98,12 @@ export function withoutValue(
   if (held === undefined) return configuration
   const alias = aliasOf(key)
   if (alias !== undefined) {
-    const { [alias]: _, ...aliases } = held.aliases ?? {}
+    const { [alias]: model, ...aliases } = held.aliases ?? {}
+    if (model !== undefined && held.model === alias) {
+      throw new Failure('usage', `${key} is the model of profile "${profile}"`, {
+        advice: [{ code: 'unset_model', profile }],
+      })
+    }
     return withProfile(configuration, profile, { ...held, aliases })
   }
   const { [key as ProfileKey]: _, ...stored } = key === 'base_url' ? forOrigin(undefined, held) : held

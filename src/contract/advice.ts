@@ -29,6 +29,7 @@ export interface AdviceData {
   output_format: { format: string }
   list_prompts: NoData
   set_base_url: { profile: string }
+  unset_model: { profile: string }
   /** The credential cannot be a header. */
   unusable_credential: NoData
   /** @param scope of the new sign-in (default: that of the profile) */

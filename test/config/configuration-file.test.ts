@@ -206,6 +206,10 @@ describe('a model alias', () => {
     expect(stdout).to.equal('local\talias.fast\tllama3.2:3b\n')
     expect((await run('config get alias.fast')).stdout).to.equal('llama3.2:3b\n')
     expect((await run('config list')).stdout).to.contain('alias.fast\tllama3.2:3b\tprofile\tprofile local\n')
+    await run('config set model fast')
+    const hint = 'config unset model'
+    expectFailure(await run('config unset alias.fast'), 2, 'is the model of profile "local"', hint)
+    await run('config unset model')
     expect((await run('config unset alias.fast')).stdout).to.equal('local\talias.fast\t\n')
     expect((await run('config get alias.fast')).stdout).to.equal('\n')
   })

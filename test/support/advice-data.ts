@@ -12,6 +12,7 @@ export const adviceData: {
   only_owner_writes: { path: 'a b', owner: 1000 },
   output_format: { format: 'json' },
   set_base_url: { profile: 'a b' },
+  unset_model: { profile: 'a b' },
   sign_in_again: { profile: 'a b' },
   find_token_endpoint_again: { profile: 'a b' },
   replace_credential: { profile: 'a b' },

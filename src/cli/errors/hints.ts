@@ -44,6 +44,8 @@ export const hints: Hints = {
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
   list_prompts: 'List the prompts with: chatctl chat prompts list',
+  unset_model: ({ profile }) =>
+    `Unset the model first: chatctl config unset model --profile ${quoteWord(profile)}`,
   set_base_url: ({ profile }) =>
     `Set it first with: chatctl config set base_url https://HOST --profile ${quoteWord(profile)}`,
 
