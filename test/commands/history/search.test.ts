@@ -166,6 +166,20 @@ describe('history search after history sync', () => {
     expectFailure(await chatctl(['search', 'log', '--stored', '--local']), 2)
   })
 
+  it('finds the messages of a conversation in the mirror without a transcript', async () => {
+    const local = (...args: string[]) => runChatctl(sandbox, args)
+    const sent = async () =>
+      JSON.parse((await local('chat', 'send', '--no-save', 'An ibex', '--json')).stdout)
+    const [{ context_id: one }, { context_id: other }] = [await sent(), await sent()]
+    const found = async (context: string) =>
+      JSON.parse((await local('history', 'search', 'ibex', '--json', '--context', context)).stdout)
+    await local('history', 'sync')
+    expect((await found(one)).map(({ context_id: id }: { context_id: string }) => id)).to.deep.equal([one])
+    expect((await found(other)).map(({ context_id: id }: { context_id: string }) => id)).to.deep.equal([
+      other,
+    ])
+  })
+
   it('exits 0 without a match, and says what was searched', async () => {
     const { exitCode, stderr, stdout } = await chatctl(['search', 'log'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: '' })

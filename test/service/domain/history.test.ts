@@ -66,7 +66,13 @@ onEachTransport('the history of the embedded service', (withService) => {
         'assistant',
       ])
       expect(body.messages[1].content).to.equal('two')
-      expect(Object.keys(body.messages[1])).to.have.members(['id', 'content', 'role', 'created_at'])
+      expect(Object.keys(body.messages[1])).to.have.members([
+        'id',
+        'content',
+        'role',
+        'created_at',
+        'context_id',
+      ])
     }))
 
   it('is empty on a new service', () =>

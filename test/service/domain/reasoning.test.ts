@@ -40,7 +40,7 @@ onEachTransport('a model that sends reasoning', (withService) => {
       expect(done?.data.response).to.equal('Hello you')
       expect(done?.data).not.to.have.property('reasoning')
       const { body } = await call('GET', '/api/chat/history')
-      expect(body.messages[1]).to.have.all.keys('id', 'content', 'role', 'created_at', 'end')
+      expect(body.messages[1]).to.have.all.keys('id', 'content', 'role', 'created_at', 'context_id', 'end')
       expect(JSON.stringify(body)).not.to.include('see.')
     }))
 

@@ -47,7 +47,15 @@ interface PageBounds {
   count: number
 }
 
-const historyColumns = ['id', 'content', 'role', 'created_at', 'incomplete', 'finish_reason'] as const
+const historyColumns = [
+  'id',
+  'content',
+  'role',
+  'created_at',
+  'context_id',
+  'incomplete',
+  'finish_reason',
+] as const
 
 const newestBefore = (db: Database, { seq, count }: PageBounds) =>
   db.selectFrom('messages').select(historyColumns).where('seq', '<', seq).orderBy('seq', 'desc').limit(count)
@@ -65,9 +73,10 @@ function present({
   content,
   role,
   created_at,
+  context_id,
   incomplete,
   finish_reason: reason,
 }: Pick<MessageRow, (typeof historyColumns)[number]>): HistoryMessage {
   const end = reason === null ? {} : { end: endOfReply(reason, content) }
-  return { id, content, role, created_at, ...(incomplete && { incomplete: true }), ...end }
+  return { id, content, role, created_at, context_id, ...(incomplete && { incomplete: true }), ...end }
 }
