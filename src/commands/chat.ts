@@ -112,7 +112,9 @@ export default class Chat extends BaseCommand {
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       resumeCommand: (id) => context.commandFor('chat', '--resume', id),
       rememberContext: (id) => rememberContext(context, id),
-      search: (words) => searchHistory(context, words),
+      // The session reads the keys, so nothing else can ask.
+      search: (words) =>
+        searchHistory(context, words, undefined, undefined, async (_, refusal) => Promise.reject(refusal)),
       withSessionList: (open, work) =>
         withSessionList(directories, { owner, isWanted: ({ id }) => id !== open }, work),
       pickSession: (list) => context.prompter.pick('Session to resume:', list),

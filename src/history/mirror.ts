@@ -7,6 +7,8 @@ import type { ContextOwner } from '../config/last-context.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
 import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
+import { demandUser } from '../run/demand-user.ts'
+import type { Run } from '../run/run.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { demandProcessLock } from '../system/files/process-lock.ts'
@@ -198,6 +200,22 @@ export function openToSearch(path: string): { store: MessageDatabase; facts: Mir
     store.close()
     throw error
   }
+}
+
+/**
+ * @param question what continuing with the mirror of another user means
+ * @returns false if it belongs to another user, and the user agreed
+ * @throws Failure `conflict` if it does; `declined`
+ */
+export function demandMirror(
+  path: string,
+  facts: MirrorFacts | undefined,
+  run: Pick<Run, 'confirm'>,
+  user: string | undefined,
+  question: string,
+): Promise<boolean> {
+  const hint = 'Use another profile for this user, or move the file elsewhere to start a new mirror.'
+  return demandUser(run, { subject: `The mirror ${path}`, owner: facts?.userId, user, question, hint })
 }
 
 /** The key of each message of a page, as the walk has it. */

@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs'
 import type { ContextOwner } from '../config/last-context.ts'
+import type { Run } from '../run/run.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { type FoundMessage, type SearchFilters, timeOfId } from './message-database.ts'
-import { type MirrorFacts, mirrorPath, mirrorsDirectory, openToSearch, ownerOf } from './mirror.ts'
+import {
+  demandMirror,
+  type MirrorFacts,
+  mirrorPath,
+  mirrorsDirectory,
+  openToSearch,
+  ownerOf,
+} from './mirror.ts'
 import { SearchQuery, snippetOf } from './search-query.ts'
 import { TranscriptIndex, type Transcripts } from './transcript-index.ts'
 
 export interface SearchOptions {
+  run: Pick<Run, 'knownUser' | 'confirm'>
   directories: Directories
   owner: ContextOwner
   words: string
@@ -39,10 +48,10 @@ export interface SearchReport {
 
 /**
  * Searches the mirror and the transcripts of an owner, the newest messages first. Sends no request.
- * @throws Failure `usage` for a search without a word; `storage`
+ * @throws Failure `usage` for a search without a word; `conflict` or `declined` for a mirror of another user; `storage`
  */
 export async function searchMessages(options: SearchOptions): Promise<SearchReport> {
-  const { filters, limit } = options
+  const { run, filters, limit } = options
   const query = new SearchQuery(options.words)
   const owner = ownerOf(options.owner)
   const directory = mirrorsDirectory(options.directories)
@@ -52,6 +61,7 @@ export async function searchMessages(options: SearchOptions): Promise<SearchRepo
   const index = await TranscriptIndex.open(directory, options.transcripts)
   const most = limit + beyondLimit
   try {
+    if (mirror) await demandMirror(path, mirror.facts, run, run.knownUser(), 'Search it nevertheless?')
     const inSessions = (isLocal: boolean) =>
       isWanted === !isLocal ? [] : index.search(query, { ...filters, isLocal }, most, owner)
     const inMirror = mirror?.store.search(query, { ...filters, isLocal: undefined }, most) ?? []

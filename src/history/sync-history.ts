@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { type CollectOptions, collectHistory } from '../client/history/collect-history.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { demandUser } from '../run/demand-user.ts'
 import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { removeDatabase } from './message-database.ts'
 import {
+  demandMirror,
   lockMirror,
   Mirror,
   type MirrorFacts,
@@ -53,7 +53,7 @@ export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   const userId = await options.run.user()
   const release = lockMirror(path)
   try {
-    await demandOwnMirror(path, userId, options.run)
+    await replaceMirrorOfOther(path, userId, options.run)
     const mirror = new Mirror(path, owner)
     try {
       if (userId !== undefined) mirror.setUser(userId)
@@ -66,15 +66,12 @@ export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   }
 }
 
-/** Deletes the mirror of another user, if the user agrees. @throws Failure `conflict`, `declined`, `storage` */
-async function demandOwnMirror(path: string, user: string | undefined, run: SyncOptions['run']) {
+/** Deletes the mirror of another user, if the user agrees. @throws as `demandMirror`; Failure `storage` */
+async function replaceMirrorOfOther(path: string, user: string | undefined, run: SyncOptions['run']) {
   if (!existsSync(path)) return
   const { store, facts } = openToSearch(path)
   store.close()
-  const subject = `The mirror ${path}`
-  const hint = 'Use another profile for this user, or move the file elsewhere to start a new mirror.'
-  const owned = { subject, owner: facts?.userId, user, question: 'Replace the mirror?', hint }
-  if (!(await demandUser(run, owned))) removeDatabase(path)
+  if (!(await demandMirror(path, facts, run, user, 'Replace the mirror?'))) removeDatabase(path)
 }
 
 async function fillMirror(mirror: Mirror, startedAt: number, options: SyncOptions): Promise<SyncResult> {

@@ -30,6 +30,7 @@ describe('history export', () => {
     return server.url
   }
 
+  const pages = () => server.requests.filter(({ path }) => path.startsWith('/api/chat/history'))
   const stateDirectory = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
   const left = () => (existsSync(stateDirectory()) ? readdirSync(stateDirectory()) : [])
 
@@ -58,7 +59,7 @@ describe('history export', () => {
 
   it('requests one conversation with --context, and all of them otherwise', async () => {
     await runExport(sandbox, await start(historyService(plainReading, stored)), ['--context', 'c 1'])
-    expect(server.requests.every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
+    expect(pages().every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
     await server.close()
     await runExport(sandbox, await start(historyService(plainReading, stored)))
     expect(server.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
@@ -120,7 +121,7 @@ describe('history export', () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
-        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+        index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
     })
     const run = await runExport(sandbox, url, ['--to', to])
     expect(run).to.include({ exitCode: 5, stdout: '' })
@@ -164,7 +165,7 @@ describe('history export', () => {
     const since = async (text: string) =>
       idsOf(readLines((await runExport(sandbox, url, ['--since', text])).stdout)).length
     expect(await since('30d')).to.equal(29)
-    expect(server.requests).to.have.lengthOf(2)
+    expect(pages()).to.have.lengthOf(2)
     expect(await since('36h')).to.equal(1)
     expect(await since(new Date(ages[290] ?? 0).toISOString())).to.equal(10)
     for (const text of ['yesterday', '2026-13-01', '5', '-3d']) {
@@ -229,7 +230,7 @@ describe('history export', () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
-        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+        index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
     })
     await runExport(sandbox, url)
     const other = await runExport(sandbox, url, [], { env: { CHATCTL_API_KEY: 'another' } })
@@ -350,7 +351,7 @@ describe('history export', () => {
       const service = historyService({ ...plainReading, largest: 2 }, stored.slice(0, 6))
       const url = await start({
         choose: (request, index) =>
-          index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+          index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
       })
       writeSession('s1', `${url}/`, [['own', 2.5]])
       // Another session that begins with a copy of the first one.

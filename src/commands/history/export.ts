@@ -16,7 +16,10 @@ export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
   static override description =
     'Contains the messages that the service stores, and those that only this machine stores, such as a conversation with a system message. With --local, no request is sent. All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h.'
-  static override requests = { ...calls('listHistory'), note: 'once for each page; none with --local.' }
+  static override requests = {
+    ...calls('getProfile', 'listHistory'),
+    note: 'the history once for each page; none with --local.',
+  }
   static override examples = BaseCommand.toExamples({
     'Export all messages': 'chatctl history export --to history.jsonl',
     'Export what only this machine stores, without a request':
@@ -60,6 +63,7 @@ export default class HistoryExport extends BaseCommand {
       ? []
       : readLocalMessages(context.directories.sessions, context.contextOwner(), selection)
     const client = flags.local ? undefined : await context.connect()
+    const user = client && (await context.user())
     const { exportHistory } = await import('../../history/export-history.ts')
     const { progress, ...report } = reportFetch(output)
     let isUnsure = false
@@ -69,7 +73,7 @@ export default class HistoryExport extends BaseCommand {
         history: client?.history,
         local,
         format,
-        identity: { ...identify(context), context: flags.context, since: typed?.input },
+        identity: { ...identify(context, user), context: flags.context, since: typed?.input },
         since,
         to,
         signal,
@@ -104,9 +108,12 @@ export default class HistoryExport extends BaseCommand {
 }
 
 /** Identifies the history, so that an export only resumes an earlier export of the same history. */
-function identify(context: Context): { service: string | undefined; owner: string[] } {
+function identify(
+  context: Context,
+  user: string | undefined,
+): { service: string | undefined; owner: string[] } {
   const { baseUrl, profile } = context.contextOwner()
   const target = context.target()
   const key = target.kind === 'remote' ? target.fromEnvironment?.secret : undefined
-  return { service: baseUrl, owner: [profile ?? '', key ?? ''] }
+  return { service: baseUrl, owner: [profile ?? '', user ?? key ?? ''] }
 }
