@@ -1,22 +1,24 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CollectOptions, collectHistory } from '../client/history/collect-history.ts'
+import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
-import type { Directories } from '../system/files/directories.ts'
 import { DocumentFile } from '../system/files/document-file.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { isRunning } from '../system/is-running.ts'
+import { countOf } from '../view/format/quantities.ts'
+import { type FetchRun, fetchHistory, type Selection } from './fetch-history.ts'
 import { PageStore, unusableExports } from './page-store.ts'
 import { type Write, type WriteOptions, type Written, writeDocument } from './write-document.ts'
 
-export interface ExportOptions
-  extends Pick<CollectOptions, 'since' | 'onFirstResponse' | 'onPage' | 'onAmbiguousTime'>,
-    Pick<WriteOptions, 'format' | 'local' | 'signal'> {
-  /** Undefined to export only the local messages, without a request. */
-  history: CollectOptions['history'] | undefined
-  identity: ExportIdentity
-  directories: Directories
-  clock: Clock
+type ExportRun = FetchRun & Pick<Run, 'clock' | 'contextOwner' | 'directories' | 'signal' | 'user'>
+
+export interface ExportOptions extends Selection, Pick<WriteOptions, 'format' | 'local'> {
+  /** Whether the messages of the service are exported. Otherwise, no request is sent. */
+  isFetched: boolean
+  /** As the user wrote it: the same relative time resumes the export later. */
+  sinceText: string | undefined
+  /** The credential of the environment, if the service does not tell the user. */
+  credential: string | undefined
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
@@ -24,26 +26,18 @@ export interface ExportOptions
   isStdoutClosed(): boolean
   /** Calls `cleanup` if the process ends before the export. @returns a function that unregisters it */
   onExit(cleanup: (exitCode: number) => void): () => void
-  /** Called when all messages of the service are on disk. */
-  onCollected(): void
-  /** Called with the number of messages of an interrupted run. */
-  onResume(messages: number): void
-  /** Called if the messages of an interrupted run cannot be used. */
-  onRestart(): void
-  /** Called after a failure with the number of messages that are stored for the next run. */
-  onKept(messages: number): void
 }
 
 /**
  * Downloads the whole history to disk, newest page first, and then writes it with the local messages, oldest message
- * first. If it ends early, the same export resumes it.
+ * first. If it ends early, the same export of the same user resumes it.
  */
-export async function exportHistory(options: ExportOptions): Promise<Written> {
-  const { to, history, identity, signal, clock } = options
+export async function exportHistory(run: ExportRun, options: ExportOptions): Promise<Written> {
+  const { to, isFetched } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const { path = '', previousPid } = history ? openExportFile(options) : {}
+  const { path = '', previousPid } = isFetched ? openExportFile(run, await nameOf(run, options)) : {}
   if (previousPid !== undefined) file?.removeLeftovers(previousPid)
-  const store = history && new PageStore(path, clock)
+  const store = isFetched ? new PageStore(path, run.clock) : undefined
   const removePages = () => {
     store?.close()
     if (store) rmSync(path, { force: true })
@@ -53,15 +47,19 @@ export async function exportHistory(options: ExportOptions): Promise<Written> {
     if (exitCode === 0) removePages()
   })
   try {
-    if (store) await collect({ ...options, history, context: identity.context, store })
-    options.onCollected()
+    if (store && store.messages > 0)
+      run.say(`Resuming after ${countOf(store.messages, 'message')} of an earlier run.`)
+    if (store) await fetchHistory(run, store, options)
+    const write = file ? (bytes: Uint8Array) => file.write(bytes) : options.writeToStdout
     const written = await writeDocument({
+      since: undefined,
+      context: undefined,
       ...options,
-      context: identity.context,
       store,
-      write: file ? (bytes) => file.write(bytes) : options.writeToStdout,
+      write,
+      signal: run.signal,
     })
-    signal.throwIfAborted()
+    run.signal.throwIfAborted()
     await file?.finish()
     removePages()
     return written
@@ -69,23 +67,12 @@ export async function exportHistory(options: ExportOptions): Promise<Written> {
     await file?.discard()
     if (store && store.messages > 0 && !options.isStdoutClosed()) {
       store.keep()
-      options.onKept(store.messages)
+      run.say(`${countOf(store.messages, 'message')} saved. To resume, run the same command.`)
     } else removePages()
     throw error
   } finally {
     withdrawCleanup()
   }
-}
-
-async function collect(
-  options: CollectOptions & Pick<ExportOptions, 'onResume' | 'onRestart'> & { store: PageStore },
-): Promise<void> {
-  const { store } = options
-  if (store.messages > 0) options.onResume(store.messages)
-  if (await collectHistory(options)) return
-  options.onRestart()
-  store.clear()
-  await collectHistory(options)
 }
 
 /** Pages of another version of chatctl are not used. */
@@ -94,26 +81,14 @@ const formatVersion = 2
 /** Pages of an interrupted run are deleted after this time, in ms. */
 const maxAge = 7 * 86_400_000
 
-/** Identifies an export. Two exports in different formats are the same one. */
-interface ExportIdentity {
-  /** Base URL; undefined for the embedded service. */
-  service: string | undefined
-  /** Identifies the user: a profile, a key. */
-  owner: readonly string[]
-  context: string | undefined
-  /** The text of the flag. */
-  since: string | undefined
-}
-
 /**
  * Opens the file for the pages of a run. Its name ends with the process ID of the run. The file of a process that has
  * ended is taken over, so that concurrent runs never share one.
  * @returns its path, and the process ID of an interrupted run
  * @throws Failure `storage`
  */
-function openExportFile({ directories, identity, clock }: ExportOptions) {
+function openExportFile({ directories, clock }: ExportRun, name: string) {
   const all = join(directories.state, 'exports')
-  const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
   try {
     makePrivateDirectory(all)
@@ -129,10 +104,15 @@ function openExportFile({ directories, identity, clock }: ExportOptions) {
   }
 }
 
-/** A digest, because the owner may contain a key. */
-function nameOf({ service, owner, context, since }: ExportIdentity): string {
+/**
+ * Identifies an export by the history, the user, and the selection. Two exports in different formats are the same one.
+ * A digest, because it may contain a key.
+ */
+async function nameOf(run: ExportRun, { credential, context, sinceText }: ExportOptions): Promise<string> {
   const { createHash } = process.getBuiltinModule('node:crypto')
-  const all = JSON.stringify([formatVersion, service ?? null, owner, context ?? null, since ?? null])
+  const { baseUrl, profile } = run.contextOwner()
+  const owner = [profile ?? '', (await run.user()) ?? credential ?? '']
+  const all = JSON.stringify([formatVersion, baseUrl ?? null, owner, context ?? null, sinceText ?? null])
   return createHash('sha256').update(all).digest('hex').slice(0, 24)
 }
 

@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path'
-import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
 import { digestOf, keysOf, type SeenMessages } from '../client/history/message-keys.ts'
 import type { HistoryPosition } from '../client/history/walk-history.ts'
 import type { ApiResponse } from '../client/response/response.ts'
@@ -12,6 +11,7 @@ import type { Run } from '../run/run.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { demandProcessLock } from '../system/files/process-lock.ts'
+import type { HistoryStore, Part, PartEnding } from './fetch-history.ts'
 import { MessageDatabase, type StoredMessage, storageError } from './message-database.ts'
 
 /** What a mirror says about itself. */
@@ -116,7 +116,7 @@ export class Mirror implements HistoryStore {
    * Forgets which messages it has, so that all are fetched again. They stay until then.
    * @param isReplaced whether messages that the service no longer has are removed at the end
    */
-  restart(isReplaced: boolean): void {
+  restart(isReplaced = false): void {
     this.#change(() => {
       this.#store.prepare('delete from parts').run()
       this.#store.prepare('update keys set part = -1').run()

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path'
-import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
 import { keysOf, type SeenMessages } from '../client/history/message-keys.ts'
 import type { HistoryPosition } from '../client/history/walk-history.ts'
 import { parseJson } from '../contract/notation/exact-json.ts'
@@ -8,6 +7,7 @@ import { firstTime } from '../contract/resources/history-order.ts'
 import type { Clock } from '../system/clock.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { unusableStateDirectory } from '../system/files/private-directory.ts'
+import type { HistoryStore, Part, PartEnding } from './fetch-history.ts'
 
 /** A page. Its messages are lines of JSON in the file, oldest first. */
 export interface StoredPage {
@@ -93,8 +93,7 @@ export class PageStore implements HistoryStore {
     return seen
   }
 
-  /** Deletes all pages. */
-  clear(): void {
+  restart(): void {
     this.#log.truncate(0)
     this.pages.length = 0
     this.parts.length = 0

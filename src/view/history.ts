@@ -83,3 +83,7 @@ export const syncedHistoryView = recordsView(
     },
   },
 )
+
+/** The warning about an ambiguous order. */
+export const ambiguousTimes =
+  'More messages have the same time than fit on one page of the service, so some of them may be missing.'

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../src/client/client.ts'
-import { collectHistory } from '../../src/client/history/collect-history.ts'
 import { beforeWalk } from '../../src/client/history/walk-history.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
+import { fetchHistory } from '../../src/history/fetch-history.ts'
 import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'
 import { storeExchange } from '../../src/service/domain/chat/conversations.ts'
@@ -29,6 +29,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { hangUp, json, type Script, startScriptedServer } from '../support/scripted-server.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 import { testResume } from './resume-suite.ts'
+import { fetchRun } from './temporary-mirrors.ts'
 
 /** Times in several notations, some of them equal, in ascending order of their numbers. */
 const times: fc.Arbitrary<unknown>[] = [
@@ -98,21 +99,8 @@ describe('the pages of an export', function () {
     return pages
   }
 
-  async function collectInto(store: PageStore, client: Client, isAgain = false): Promise<void> {
-    const complete = await collectHistory({
-      history: client.history,
-      context: undefined,
-      since: undefined,
-      store,
-      onFirstResponse: () => {},
-      onPage: () => {},
-      onAmbiguousTime: () => {},
-    })
-    if (complete) return
-    // As an export does.
-    expect(isAgain).to.equal(false)
-    store.clear()
-    await collectInto(store, client, true)
+  async function collectInto(store: PageStore, client: Client): Promise<void> {
+    await fetchHistory(fetchRun(client), store)
   }
 
   async function collect(client: Client): Promise<HistoryMessage[][]> {
@@ -128,7 +116,7 @@ describe('the pages of an export', function () {
           .map((line) => JSON.parse(line)),
       )
     } finally {
-      store.clear()
+      store.restart()
       store.close()
     }
   }

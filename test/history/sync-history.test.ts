@@ -144,26 +144,14 @@ describe('history sync', function () {
     reading = { ...plainReading, largest: 10 }
     addMessages(100)
     allowed = 6
-    let kept = 0
-    await expectRejection(
-      sync({
-        onKept: (messages) => {
-          kept = messages
-        },
-      }),
-      { kind: 'forbidden' },
-    )
-    expect(kept).to.equal(55)
+    const said: string[] = []
+    await expectRejection(sync({ said }), { kind: 'forbidden' })
+    expect(said.splice(0)).to.deep.equal(['The mirror has 55 messages. To continue, run the same command.'])
     addMessages(5)
     allowed = Number.POSITIVE_INFINITY
     const before = server.requests.length
-    let resumed = 0
-    const { path } = await sync({
-      onResume: (messages) => {
-        resumed = messages
-      },
-    })
-    expect(resumed).to.equal(55)
+    const { path } = await sync({ said })
+    expect(said).to.deep.equal(['Resuming an interrupted sync. The mirror has 55 messages.'])
     // One for the new messages, and one for each page of nine and a repeated one.
     expect(server.requests.length - before).to.equal(6)
     expect(messagesIn(path)).to.deep.equal(asStored(stored))
@@ -177,13 +165,9 @@ describe('history sync', function () {
     allowed = Number.POSITIVE_INFINITY
     stored = stored.filter(({ id }) => id !== 'm72' && id !== 'm73')
     reading = { ...reading, unknown: 400 }
-    let restarts = 0
-    const { path } = await sync({
-      onRestart: () => {
-        restarts++
-      },
-    })
-    expect(restarts).to.equal(1)
+    const said: string[] = []
+    const { path } = await sync({ said })
+    expect(said.at(-1)).to.include('Fetching all messages again.')
     // The mirror keeps what the service no longer has.
     expect(messagesIn(path)).to.have.lengthOf(100)
   })
@@ -194,12 +178,9 @@ describe('history sync', function () {
     await sync()
     stored = stored.filter(({ id }) => id !== 'm7')
     ;(stored[3] as StoredMessage).content = 'edited'
-    let resumes = 0
-    const onResume = () => {
-      resumes++
-    }
-    const { path, removed, added } = await sync({ isFull: true, onResume })
-    expect({ added, removed, resumes }).to.deep.equal({ added: 0, removed: 1, resumes: 0 })
+    const said: string[] = []
+    const { path, removed, added } = await sync({ isFull: true, said })
+    expect({ added, removed, said }).to.deep.equal({ added: 0, removed: 1, said: [] })
     expect(messagesIn(path)).to.deep.equal(asStored(stored))
   })
 
@@ -236,9 +217,7 @@ describe('history sync', function () {
 
   it('refuses a mirror of another user', async () => {
     addMessages(3)
-    const runOf = (user: string | undefined, confirm: Run['confirm']) => ({
-      run: { user: async () => user, confirm },
-    })
+    const runOf = (user: string | undefined, confirm: Run['confirm']) => ({ user: async () => user, confirm })
     const refuse: Run['confirm'] = async (_, refusal) => Promise.reject(refusal)
     const { path } = await sync(runOf('u1', refuse))
     const before = messagesIn(path)

@@ -5,7 +5,7 @@ import { Client } from '../../src/client/client.ts'
 import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
 import { MessageDatabase } from '../../src/history/message-database.ts'
 import { SearchQuery } from '../../src/history/search-query.ts'
-import { type SyncOptions, type SyncResult, syncHistory } from '../../src/history/sync-history.ts'
+import { type SyncResult, type SyncRun, syncHistory } from '../../src/history/sync-history.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 
@@ -19,28 +19,35 @@ export function createMirrors() {
   }
 }
 
+/** What fetching needs of a run with a client. @param said gets the notices */
+export function fetchRun(client: Client, said: string[] = []) {
+  return {
+    connect: async () => client,
+    progress: () => ({ update() {}, pause() {}, resume() {}, end() {} }),
+    say: (text: string) => void said.push(text),
+    warn: async () => {},
+    warnOfResponse: async () => {},
+  }
+}
+
 /** Syncs with a service on loopback. */
 export async function syncFrom(
   url: string,
   directories: Directories,
-  options: Partial<SyncOptions> = {},
+  { isFull = false, said, ...more }: Partial<SyncRun> & { isFull?: boolean; said?: string[] } = {},
 ): Promise<SyncResult> {
   const client = new Client({ baseUrl: url })
   try {
-    return await syncHistory({
+    const run = {
+      ...fetchRun(client, said),
       directories,
-      owner: { profile: undefined, baseUrl: 'https://chat.example/' },
+      contextOwner: () => ({ profile: undefined, baseUrl: 'https://chat.example/' }),
       clock: systemClock,
-      history: client.history,
-      isFull: false,
-      run: { user: async () => undefined, confirm: async () => {} },
-      onFirstResponse: () => {},
-      onPage: () => {},
-      onResume: () => {},
-      onRestart: () => {},
-      onKept: () => {},
-      ...options,
-    })
+      user: async () => undefined,
+      confirm: async () => {},
+      ...more,
+    }
+    return await syncHistory(run, isFull)
   } finally {
     await client.close()
   }

@@ -7,14 +7,7 @@ import { changeRecord, readRecord } from '../../system/files/json-record.ts'
 import { fetchAccount } from '../credential/credential-in-use.ts'
 import type { BaseContext } from './base-context.ts'
 import type { Credentials } from './credentials.ts'
-import type { Target } from './target.ts'
-
-/** What this machine knows of a credential. Null if neither the service nor the token tells the user. */
-interface KnownUser {
-  user: string | null
-  /** ISO 8601. */
-  at: string
-}
+import type { RemoteTarget, Target } from './target.ts'
 
 /** A service that did not tell the user is not asked again for this time, in ms. */
 const untoldFor = 86_400_000
@@ -35,56 +28,43 @@ interface Parts {
  */
 export class CredentialUser {
   readonly #parts: Parts
-  #found: Promise<string | undefined> | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
   /** As `Run.user`. */
-  find(): Promise<string | undefined> {
-    this.#found ??= this.#find().catch((error) => {
-      this.#found = undefined
-      throw error
-    })
-    return this.#found
+  async find(): Promise<string | undefined> {
+    const { credentials, target } = this.#parts
+    const to = target()
+    if (to.kind === 'local') return undefined
+    const { secret } = await credentials.usable()
+    const keys = [keyOf(to.baseUrl, secret), ...this.#profileKey(to)]
+    const told = (await credentials.signedIn()?.stored())?.user?.id
+    const user = told ?? this.#read(keys[0]) ?? (await this.#ask(secret))
+    if (keys.some((key) => this.#read(key) !== user)) await this.#remember(keys, user)
+    return user || undefined
   }
 
   /** As `Run.knownUser`. */
   known(): string | undefined {
-    const { base, target } = this.#parts
-    const to = target()
+    const to = this.#parts.target()
     if (to.kind === 'local') return undefined
-    const { fromEnvironment, identity, profile, baseUrl } = to
-    if (fromEnvironment) return this.#read(keyOf(baseUrl, fromEnvironment.secret))?.user ?? undefined
-    if (identity || profile === undefined) return undefined
-    return this.#read(profileKey(base, profile, baseUrl))?.user ?? undefined
+    const { fromEnvironment, baseUrl } = to
+    const [key] = fromEnvironment ? [keyOf(baseUrl, fromEnvironment.secret)] : this.#profileKey(to)
+    return this.#read(key) || undefined
   }
 
-  /** Called when a profile was signed in. @param user null if it is not known */
-  async rememberProfile(profile: string, baseUrl: string, user: string | null): Promise<void> {
-    await this.#remember([profileKey(this.#parts.base, profile, baseUrl)], user)
+  /** Called when a profile was signed in. */
+  async rememberProfile(profile: string, baseUrl: string, user = ''): Promise<void> {
+    await this.#remember(this.#profileKey({ profile, baseUrl }), user)
   }
 
-  async #find(): Promise<string | undefined> {
-    const { base, credentials, target } = this.#parts
-    const to = target()
-    if (to.kind === 'local') return undefined
-    const { fromEnvironment, identity, profile, baseUrl } = to
-    const { secret } = await credentials.usable()
-    const key = keyOf(baseUrl, secret)
-    const known = this.#read(key)
-    const isKnown = known && (known.user !== null || this.#age(known) < untoldFor)
-    const told = (await credentials.signedIn()?.stored())?.user?.id
-    const user = told ?? (isKnown ? known.user : await this.#ask(secret))
-    const isOfProfile = !fromEnvironment && !identity && profile !== undefined
-    const keys = [key, ...(isOfProfile ? [profileKey(base, profile, baseUrl)] : [])]
-    if (!isKnown || keys.some((each) => this.#read(each)?.user !== user)) await this.#remember(keys, user)
-    return user ?? undefined
-  }
-
-  /** Some keys may use the chat, but not read the user. Then an access token may name its subject (RFC 9068). */
-  async #ask(secret: string): Promise<string | null> {
+  /**
+   * Some keys may use the chat, but not read the user. Then an access token may name its subject (RFC 9068).
+   * @returns an empty text if neither tells the user
+   */
+  async #ask(secret: string): Promise<string> {
     const untold = ['forbidden', 'not_found', 'rejected', 'invalid_response']
     try {
       const { user } = await fetchAccount(await this.#parts.connect())
@@ -93,36 +73,40 @@ export class CredentialUser {
       if (!(error instanceof Failure && untold.includes(error.kind))) throw error
     }
     const { readClaims } = await import('../../auth/exchange-identity.ts')
-    return readClaims(secret)?.sub ?? null
+    return readClaims(secret)?.sub ?? ''
   }
 
-  get #path(): string {
-    return join(this.#parts.base.directories.state, 'users.json')
+  /** @returns an empty text if it is known that the user is not told */
+  #read(key = ''): string | undefined {
+    const { directories, host } = this.#parts.base
+    const { user, at } = Object(readRecord(pathIn(directories))[key])
+    const isCurrent = user !== '' || host.clock.now() - Date.parse(at) < untoldFor
+    return typeof user === 'string' && isCurrent ? user : undefined
   }
 
-  #age({ at }: KnownUser): number {
-    return this.#parts.base.host.clock.now() - Date.parse(at)
-  }
-
-  #read(key: string): KnownUser | undefined {
-    const known = readRecord(this.#path)[key] as Partial<KnownUser> | undefined
-    const { user, at } = Object(known)
-    return (user === null || typeof user === 'string') && typeof at === 'string' ? { user, at } : undefined
-  }
-
-  async #remember(keys: readonly string[], user: string | null): Promise<void> {
-    const at = new Date(this.#parts.base.host.clock.now()).toISOString()
-    const known = Object.fromEntries(keys.map((key) => [key, { user, at }]))
+  async #remember(keys: readonly string[], user: string): Promise<void> {
+    const { directories, host } = this.#parts.base
+    const known = { user, at: new Date(host.clock.now()).toISOString() }
     // If the directory is not writable, each run asks.
-    await changeRecord(this.#path, (before) => {
+    await changeRecord(pathIn(directories), (before) => {
       const others = Object.entries(before).filter(([key]) => !keys.includes(key))
-      return { ...Object.fromEntries(others.slice(-maxKnown)), ...known }
+      return Object.fromEntries([...others.slice(-maxKnown), ...keys.map((key) => [key, known])])
     }).catch(() => {})
+  }
+
+  /** Of the credential of the profile, if that is in use. */
+  #profileKey({
+    fromEnvironment,
+    identity,
+    profile,
+    baseUrl,
+  }: Pick<RemoteTarget, 'profile' | 'baseUrl'> & Partial<RemoteTarget>): string[] {
+    if (fromEnvironment || identity || profile === undefined) return []
+    return [keyOf(baseUrl, `profile ${profileId(this.#parts.base.configuration, profile)}`)]
   }
 }
 
-const profileKey = ({ configuration }: BaseContext, profile: string, baseUrl: string) =>
-  keyOf(baseUrl, `profile ${profileId(configuration, profile)}`)
+const pathIn = ({ state }: BaseContext['directories']): string => join(state, 'users.json')
 
 /** A digest, because a file must not contain the credential. No credential contains a space. */
 function keyOf(baseUrl: string, credential: string): string {

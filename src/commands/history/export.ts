@@ -1,5 +1,4 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { sharedFlags, storedFlags } from '../../cli/flags/shared-flags.ts'
@@ -8,7 +7,6 @@ import type { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { historyView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
-import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
 const formats = { jsonl: 'jsonl', json: 'json', md: 'markdown', markdown: 'markdown', html: 'html' } as const
 
@@ -48,8 +46,7 @@ export default class HistoryExport extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, raw, context } = await this.start(HistoryExport)
-    const { output, signal, options } = context
-    const { clock } = context.host
+    const { output, options } = context
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
     // A later run with the same relative time resumes the export.
     const typed = raw.find((token) => token.type === 'flag' && token.flag === 'since')
@@ -62,58 +59,27 @@ export default class HistoryExport extends BaseCommand {
     const local = flags.stored
       ? []
       : readLocalMessages(context.directories.sessions, context.contextOwner(), selection)
-    const client = flags.local ? undefined : await context.connect()
-    const user = client && (await context.user())
     const { exportHistory } = await import('../../history/export-history.ts')
-    const { progress, ...report } = reportFetch(output)
-    let isUnsure = false
-    try {
-      const { service, local: own } = await exportHistory({
-        directories: context.directories,
-        history: client?.history,
-        local,
-        format,
-        identity: { ...identify(context, user), context: flags.context, since: typed?.input },
-        since,
-        to,
-        signal,
-        clock,
-        isStdoutClosed: () => context.streams.isUnread,
-        onExit: context.host.onExit,
-        writeToStdout: (bytes) => output.showBytes(bytes),
-        ...report,
-        onCollected: () => progress.end(),
-        onResume: (messages) =>
-          output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`),
-        onAmbiguousTime: () => {
-          isUnsure = true
-        },
-        onKept: (messages) => {
-          progress.end()
-          output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command.`)
-        },
-      })
-      if (isUnsure) await output.warn(ambiguousTimes)
-      for (const { message } of unreadable) await output.warn(`${message}, so its messages may be missing.`)
-      const place = to === undefined ? '' : ` in ${flags.to}`
-      const sources = [
-        ...(flags.local ? [] : [`${groupDigits(service)} from the service`]),
-        ...(flags.stored ? [] : [`${groupDigits(own)} from this machine`]),
-      ]
-      output.progress(`${countOf(service + own, 'message')}${place}: ${sources.join(', ')}`)
-    } finally {
-      progress.end()
-    }
+    const target = context.target()
+    const { service, local: own } = await exportHistory(context, {
+      isFetched: !flags.local,
+      local,
+      format,
+      context: flags.context,
+      since,
+      sinceText: typed?.input,
+      credential: target.kind === 'remote' ? target.fromEnvironment?.secret : undefined,
+      to,
+      isStdoutClosed: () => context.streams.isUnread,
+      onExit: context.host.onExit,
+      writeToStdout: (bytes) => output.showBytes(bytes),
+    })
+    for (const { message } of unreadable) await output.warn(`${message}, so its messages may be missing.`)
+    const place = to === undefined ? '' : ` in ${flags.to}`
+    const sources = [
+      ...(flags.local ? [] : [`${groupDigits(service)} from the service`]),
+      ...(flags.stored ? [] : [`${groupDigits(own)} from this machine`]),
+    ]
+    output.progress(`${countOf(service + own, 'message')}${place}: ${sources.join(', ')}`)
   }
-}
-
-/** Identifies the history, so that an export only resumes an earlier export of the same history. */
-function identify(
-  context: Context,
-  user: string | undefined,
-): { service: string | undefined; owner: string[] } {
-  const { baseUrl, profile } = context.contextOwner()
-  const target = context.target()
-  const key = target.kind === 'remote' ? target.fromEnvironment?.secret : undefined
-  return { service: baseUrl, owner: [profile ?? '', user ?? key ?? ''] }
 }

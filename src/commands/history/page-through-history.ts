@@ -1,35 +1,10 @@
 import type { Context } from '../../cli/context/context.ts'
-import type { Output } from '../../cli/output/output.ts'
-import { BulkProgress } from '../../cli/output/progress.ts'
-import { describeFaults } from '../../cli/output/warn-of-response.ts'
 import type { Client } from '../../client/client.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Fault } from '../../contract/faults.ts'
 import type { HistoryMessage, HistoryQuery } from '../../contract/resources/conversation.ts'
 import { documentView, type View } from '../../view/format/view.ts'
-import { historyView } from '../../view/history.ts'
-
-/** The warning about an ambiguous order. */
-export const ambiguousTimes =
-  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
-
-/** The progress and the notices of a command that fetches the history. */
-export function reportFetch(output: Output) {
-  const progress = new BulkProgress(output, { noun: 'message' })
-  let done = 0
-  return {
-    progress,
-    onFirstResponse: async ({ faults }: { faults: readonly Fault[] }) => {
-      if (faults.length > 0) await output.warn(describeFaults(faults))
-    },
-    onPage: ({ messages }: { messages: number }) => {
-      done += messages
-      progress.update({ done, failed: 0, unknown: 0 })
-    },
-    onRestart: () => output.notice('The service cannot continue from there. Fetching all messages again.'),
-  }
-}
+import { ambiguousTimes, historyView } from '../../view/history.ts'
 
 /** As `history export` requests it: the maximum of most services. */
 const pageSize = 100

@@ -1,9 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { countOf } from '../../view/format/quantities.ts'
 import { syncedHistoryView } from '../../view/history.ts'
-import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
 export default class HistorySync extends BaseCommand {
   static override summary = 'Update the mirror of the history, for history search'
@@ -29,40 +27,17 @@ export default class HistorySync extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistorySync)
-    const { output } = context
-    const client = await context.connect()
     const { syncHistory } = await import('../../history/sync-history.ts')
-    const { progress, ...report } = reportFetch(output)
-    try {
-      const { facts, path, added, removed, mayLack } = await syncHistory({
-        directories: context.directories,
-        owner: context.contextOwner(),
-        clock: context.host.clock,
-        history: client.history,
-        isFull: flags.full === true,
-        run: context,
-        ...report,
-        onResume: (messages) =>
-          output.notice(`Resuming an interrupted sync. The mirror has ${countOf(messages, 'message')}.`),
-        onKept: (messages) => {
-          progress.end()
-          output.notice(`The mirror has ${countOf(messages, 'message')}. To continue, run the same command.`)
-        },
-      })
-      progress.end()
-      if (mayLack) await output.warn(ambiguousTimes)
-      await output.show(syncedHistoryView, {
-        messages: facts.messages,
-        added,
-        removed,
-        as_of: facts.asOf === null ? null : new Date(facts.asOf).toISOString(),
-        profile: facts.profile && (context.profileNameOf(facts.profile) ?? null),
-        base_url: facts.baseUrl,
-        user_id: facts.userId,
-        file: path,
-      })
-    } finally {
-      progress.end()
-    }
+    const { facts, path, added, removed } = await syncHistory(context, flags.full === true)
+    await context.output.show(syncedHistoryView, {
+      messages: facts.messages,
+      added,
+      removed,
+      as_of: facts.asOf === null ? null : new Date(facts.asOf).toISOString(),
+      profile: facts.profile && (context.profileNameOf(facts.profile) ?? null),
+      base_url: facts.baseUrl,
+      user_id: facts.userId,
+      file: path,
+    })
   }
 }

@@ -60,7 +60,7 @@ export async function finishLogin(
     }
     throw error
   }
-  await context.credentialUser.rememberProfile(profile, baseUrl, account.user?.id ?? null)
+  await context.credentialUser.rememberProfile(profile, baseUrl, account.user?.id ?? undefined)
   const former = await deleteFormerCredential(context, plan)
   for (const old of [...replaced, ...former]) {
     await endReplaced(context, profile, old, credential, secretOf(credential))
@@ -168,7 +168,7 @@ export async function finishCommandLogin(
   const obtained = verify ? await obtainFromCommand(context, command, profile) : undefined
   const account = obtained && (await fetchAccount(await context.connectTo(profile, baseUrl, obtained.secret)))
   await storeCommand(context, plan, command)
-  await context.credentialUser.rememberProfile(profile, baseUrl, account?.user.id ?? null)
+  await context.credentialUser.rememberProfile(profile, baseUrl, account?.user.id ?? undefined)
   const storage = 'command'
   for (const old of await deleteFormerCredential(context, { ...plan, storage })) {
     await endReplaced(context, profile, old, storage, obtained?.secret)
