@@ -9,10 +9,10 @@ export interface TimedRun extends Run {
   endedAfter: number
 }
 
-interface Timing {
+export interface Timing {
   env: NodeJS.ProcessEnv
   /** When SIGINT is sent: after a notice, or after a time in ms. Never by default. */
-  interrupt?: 'when it says that it waits' | number
+  interrupt?: 'when it says that it waits' | number | undefined
 }
 
 /** Runs the built program with a key on stdin, and measures times. */

@@ -35,14 +35,13 @@ describe(`in a fresh clone, with Node.js ${old.node} and ignore-scripts=true`, f
     if (existsSync(join(cache, '_cacache')))
       cpSync(join(cache, '_cacache'), join(home, '.npm/_cacache'), { recursive: true })
     execFileSync('chown', ['-R', `${stranger}`, home])
+    // The packages of the lanes have the same installation as the others, which takes half of the time.
+    const link = 'cp -al "$0" "$1" 2> /dev/null || cp -a "$0" "$1"'
+    execFileSync('sh', ['-c', link, join(root, 'test/node_modules'), join(clone, 'test')])
     const path = [dirname(node), join(npm, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
-    const env = {
-      ...Object.fromEntries(inherited),
-      PATH: path,
-      HOME: home,
-      npm_config_ignore_scripts: 'true',
-    }
+    const own = { PATH: path, HOME: home, npm_config_ignore_scripts: 'true' }
+    const env = { ...Object.fromEntries(inherited), ...own }
     const start = [`--reuid=${stranger}`, '--clear-groups', 'sh', '-c', 'umask 077; exec "$@"', 'sh']
     run = (...words) => spawnSync('setpriv', [...start, ...words], { cwd: clone, encoding: 'utf8', env })
   })

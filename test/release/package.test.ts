@@ -10,7 +10,7 @@ import type { ProcessOptions, Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { takeSample } from '../support/take-sample.ts'
+import { describeSample, takeSample } from '../support/take-sample.ts'
 import {
   installNodes,
   listFiles,
@@ -31,17 +31,18 @@ const bounds = { packages: 6, bytes: 16.5e6 }
 describe('the package', () => {
   let directory: string
   let tarball: Tarball
+  const { sample } = takeSample([floor, process.versions.node, newest], 1)
   const nodes: Record<string, string> = { [process.versions.node]: process.execPath }
 
   before(async () => {
     directory = makeEmptyDirectory()
     tarball = await packProject(directory)
-    const [, [oldNode = '', newNode = '']] = await Promise.all([
+    const others = sample.filter((version) => !(version in nodes))
+    const [, paths] = await Promise.all([
       runNpm(directory, ['install', tarball.path]),
-      installNodes(directory, [floor, newest]),
+      others.length > 0 ? installNodes(directory, others) : [],
     ])
-    nodes[floor] = oldNode
-    nodes[newest] = newNode
+    for (const [index, version] of others.entries()) nodes[version] = paths[index] ?? ''
   })
   after(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -79,7 +80,7 @@ describe('the package', () => {
     expect(sizeOf(installed()) + others).to.be.below(bounds.bytes)
   })
 
-  for (const version of takeSample([floor, process.versions.node, newest], 1).sample) {
+  for (const version of sample) {
     describe(`on Node ${version}`, () => {
       const sandbox = perSuite(createSandbox)
       let options: ProcessOptions
@@ -157,49 +158,54 @@ describe('the package', () => {
     })
   }
 
-  it('runs with npm exec in an empty directory', async () => {
-    const elsewhere = makeEmptyDirectory()
-    const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
-    const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
-    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
-    rmSync(elsewhere, { recursive: true })
-  })
-
-  it('passes the steps of the workflow that tries the package', async () => {
-    const action: { runs: { steps: { run?: string }[] } } = parse(
-      readFileSync(join(root, '.github/actions/try-package/action.yml'), 'utf8'),
-    )
-    const script = action.runs.steps.flatMap(({ run }) => run ?? []).join('\n')
-    const sandbox = createSandbox()
-    const configuration = (await runNpm(directory, ['config', 'get', 'userconfig'])).trim()
-    const notOurs = Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !/^(XDG|CHATCTL)_/.test(name)),
-    )
-    const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
-      cwd: directory,
-      // npm may need any variable, such as a proxy or certificates, but chatctl must not use those of the user.
-      env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
+  describeSample('in other ways', 1, () => {
+    it('runs with npm exec in an empty directory', async () => {
+      const elsewhere = makeEmptyDirectory()
+      const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
+      const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
+      expect(said).to.equal(`chatctl ${packageFile.version}\n`)
+      rmSync(elsewhere, { recursive: true })
     })
-    // As in the workflow, stdin is empty.
-    trial.child.stdin?.end()
-    const { stdout } = await trial
-    expect(stdout).to.contain(`chatctl ${packageFile.version}\n`).and.contain('ada@example.com')
-    sandbox.remove()
-  })
 
-  it('can be installed globally, and uninstalled without a trace', async () => {
-    const prefix = makeEmptyDirectory()
-    const before = [...listFiles(prefix).keys()]
-    await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])
-    const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
-    const said = execFileSync(join(prefix, 'bin/chatctl'), ['--version'], { encoding: 'utf8', env: { PATH } })
-    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
-    expect([...listFiles(join(prefix, 'share/man')).keys()]).to.include.members([
-      'man1/chatctl-users-import.1',
-      'man7/chatctl-exit-codes.7',
-    ])
-    await runNpm(prefix, ['uninstall', '--global', '--prefix', prefix, 'chatctl'])
-    expect([...listFiles(prefix).keys()]).to.deep.equal(before)
-    rmSync(prefix, { recursive: true })
+    it('passes the steps of the workflow that tries the package', async () => {
+      const action: { runs: { steps: { run?: string }[] } } = parse(
+        readFileSync(join(root, '.github/actions/try-package/action.yml'), 'utf8'),
+      )
+      const script = action.runs.steps.flatMap(({ run }) => run ?? []).join('\n')
+      const sandbox = createSandbox()
+      const configuration = (await runNpm(directory, ['config', 'get', 'userconfig'])).trim()
+      const notOurs = Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !/^(XDG|CHATCTL)_/.test(name)),
+      )
+      const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
+        cwd: directory,
+        // npm may need any variable, such as a proxy or certificates, but chatctl must not use those of the user.
+        env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
+      })
+      // As in the workflow, stdin is empty.
+      trial.child.stdin?.end()
+      const { stdout } = await trial
+      expect(stdout).to.contain(`chatctl ${packageFile.version}\n`).and.contain('ada@example.com')
+      sandbox.remove()
+    })
+
+    it('can be installed globally, and uninstalled without a trace', async () => {
+      const prefix = makeEmptyDirectory()
+      const before = [...listFiles(prefix).keys()]
+      await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])
+      const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+      const said = execFileSync(join(prefix, 'bin/chatctl'), ['--version'], {
+        encoding: 'utf8',
+        env: { PATH },
+      })
+      expect(said).to.equal(`chatctl ${packageFile.version}\n`)
+      expect([...listFiles(join(prefix, 'share/man')).keys()]).to.include.members([
+        'man1/chatctl-users-import.1',
+        'man7/chatctl-exit-codes.7',
+      ])
+      await runNpm(prefix, ['uninstall', '--global', '--prefix', prefix, 'chatctl'])
+      expect([...listFiles(prefix).keys()]).to.deep.equal(before)
+      rmSync(prefix, { recursive: true })
+    })
   })
 })

@@ -10,6 +10,7 @@ import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile } from '../scripts/package-file.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { describeSample } from '../support/take-sample.ts'
 import {
   createReleaseDirectory,
   createSigningKey,
@@ -21,7 +22,7 @@ import {
 
 const url = 'https://github.com/acme/chatctl'
 
-describe('the files of a release', () => {
+describeSample('the files of a release', 5, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const { version } = packageFile

@@ -31,10 +31,7 @@ function readOnce(name: string): Buffer {
 }
 
 /** The files of the project, as they are in the package. */
-export const sourceInstallation: Installation = {
-  isExecutable: false,
-  readFile: readOnce,
-}
+export const sourceInstallation: Installation = { isExecutable: false, readFile: readOnce }
 
 /** The program in src, without a build. */
 export const sourceProgram: CommandSet = {

@@ -9,6 +9,7 @@ import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../
 import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 import { type ReverseProxy, startHaproxy, startNginx } from '../service/reverse-proxy.ts'
 
@@ -56,7 +57,7 @@ function load({ url, dispatcher }: ReverseProxy, key: string) {
   }
 }
 
-describe('a rolling restart of two services under load', () => {
+describeSample('a rolling restart of two services under load', 1, () => {
   const sandbox = perTest(createSandbox)
 
   /** @returns how many messages failed */

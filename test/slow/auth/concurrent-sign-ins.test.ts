@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { refusing, startAuthorizationServer } from '../../support/authorization-server.ts'
-import {
-  expireCredential,
-  findCredentials,
-  readCredential,
-  readProfiles,
-} from '../../support/credential-files.ts'
+import { expireCredential, findCredentials, readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -17,8 +12,9 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { type Behavior, delayed } from '../../support/scripted-server.ts'
 import { signIn, storeKey } from '../../support/sign-in.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
-describe('while another process refreshes the same token', () => {
+describeSample('while another process refreshes the same token', 1, () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => token === 'key-1' || server.live.has(token)))
@@ -69,25 +65,10 @@ describe('while another process refreshes the same token', () => {
   })
 })
 
-describe('four concurrent runs of auth login', () => {
-  it('store four profiles, each with its own key', async () => {
-    using sandbox = createSandbox()
-    const names = Array.from({ length: 4 }, (_, index) => `profile-${index}`)
-    await using service = await startBearerService((token) => names.includes(token))
-    await Promise.all(names.map((name) => storeKey(sandbox, name, service, name)))
-    expect(Object.keys(readProfiles(sandbox).profiles ?? {}).sort()).to.deep.equal(names)
-    expect(findCredentials(sandbox)).to.have.length(4)
-    for (const name of ['profile-0', 'profile-3']) {
-      const { stdout } = await runProgram(sandbox, ['auth', 'token', '-p', name])
-      expect(stdout).to.equal(`${name}\n`)
-    }
-  })
-})
-
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
 /** Uses oidc-provider, which ends the grant if a refresh token is used twice (RFC 9700 section 4.14.2). */
-describe('concurrent processes that share a sign-in', () => {
+describeSample('concurrent processes that share a sign-in', 1, () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startOidcProvider)
   const service = perTest(() => startBearerService((token) => server.isLive(token)))

@@ -9,6 +9,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { collectOutput, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { serveHandler } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 const count = 60
 const emails = Array.from({ length: count }, (_, index) => `user${index}@example.com`)
@@ -48,7 +49,7 @@ describe('two processes that claim the same users', () => {
 
 type Disturbance = 'none' | 'SIGKILL' | 'SIGSTOP'
 
-describe('two commands that create the same users', function () {
+describeSample('two commands that create the same users', 3, function () {
   this.timeout(120_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true, delay: 4 })))

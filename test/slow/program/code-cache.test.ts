@@ -22,6 +22,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** Records each bundle that is compiled, and whether V8 used its cache. */
 const recordScripts = `
@@ -37,7 +38,7 @@ const recordScripts = `
   }`
 
 /** V8 runs the compiled code it finds, so a directory that another user could write to is not even read. */
-describe('the code cache', function () {
+describeSample('the code cache', 5, function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   let base: string
@@ -222,7 +223,7 @@ describe('the code cache', function () {
 })
 
 /** See scripts/write-code-cache.ts. */
-describe('the code cache in the package', function () {
+describeSample('the code cache in the package', 1, function () {
   this.timeout(60_000)
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   /** A copy of the installed package. */

@@ -9,9 +9,10 @@ import { namedFilePlaces, servedNamedFiles } from '../../cli/input/named-file-pl
 import { expectFailure } from '../../support/expect-failure.ts'
 import { binary, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** Reading a named pipe blocks the whole process. */
-describe('a file that a flag or a variable names', () => {
+describeSample('a file that a flag or a variable names', 6, () => {
   const { sandbox, server, service, envOf } = servedNamedFiles()
 
   const makePipe = (): string => {

@@ -8,8 +8,9 @@ import { binary, collectOutput, type Run, startBuilt } from '../../support/run-c
 import { createSandbox } from '../../support/sandbox.ts'
 import { json, startScriptedServer } from '../../support/scripted-server.ts'
 import { servedMessages } from '../../support/served-messages.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
-describe('when stdin is closed or is /dev/null', () => {
+describeSample('when stdin is closed or is /dev/null', 1, () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() =>
     startScriptedServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' })),
@@ -80,37 +81,28 @@ describe('stdout', () => {
   })
 })
 
-describe('chat send while stdin is open and empty', () => {
+describeSample('chat send while stdin is open and empty', 1, () => {
   const { sandbox, env, sent } = servedMessages()
-  const children: ChildProcess[] = []
-  afterEach(() => {
-    for (const child of children.splice(0)) child.kill('SIGKILL')
-  })
 
-  it('prints one notice after two seconds, or none with --quiet', async () => {
-    for (const [flags, line] of [
-      [[], 'Waiting for the text on stdin…\n'],
-      [['--json'], '{"notice":{"message":"Waiting for the text on stdin…"}}\n'],
-      [['--quiet'], ''],
-    ] as const) {
+  for (const [flags, line] of [
+    [[], 'Waiting for the text on stdin…\n'],
+    [['--json'], '{"notice":{"message":"Waiting for the text on stdin…"}}\n'],
+    [['--quiet'], ''],
+  ] as const)
+    it(`prints one notice after two seconds, or none with --quiet: ${flags}`, async () => {
       const child = startBuilt(sandbox, ['chat', 'send', ...flags], { env: env() })
-      children.push(child)
-      let stderr = ''
-      child.stderr?.on('data', (chunk) => {
-        stderr += chunk
-      })
-      const closed = new Promise((resolve) => child.once('close', resolve))
+      const run = collectOutput(child)
+      const closed = once(child, 'close')
       await sleep(4_500)
-      expect(stderr).to.equal(line)
+      expect(run.stderr).to.equal(line)
       child.stdin?.end('late')
-      expect(await closed).to.equal(0)
-      expect(stderr).to.equal(line)
-    }
-    expect(sent()).to.deep.equal(['late', 'late', 'late'])
-  })
+      expect((await closed)[0]).to.equal(0)
+      expect(run.stderr).to.equal(line)
+      expect(sent()).to.deep.equal(['late'])
+    })
 })
 
-describe('when a filter never ends', function () {
+describeSample('when a filter never ends', 1, function () {
   this.timeout(60_000)
   const server = perTest(startScriptedServer)
 

@@ -6,7 +6,7 @@ import { createJobPool } from '../../support/job-pool.ts'
 import { binary, type RunOptions } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { takeSample } from '../../support/take-sample.ts'
+import { describeSample, takeSample } from '../../support/take-sample.ts'
 
 /**
  * A width in the environment makes the program create its help, instead of printing the help that the build
@@ -16,7 +16,7 @@ const live = { OCLIF_COLUMNS: '80' }
 const written = readdirSync(resolve(import.meta.dirname, '../../../dist/help'))
 const lines = written.map((file) => file.split('.').slice(1, -1))
 
-describe('generated help', () => {
+describeSample('generated help', 6, () => {
   const sandboxes: Sandbox[] = []
   const inTurn = createJobPool(3)
   /**

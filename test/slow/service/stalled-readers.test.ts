@@ -13,6 +13,7 @@ import type { Answer } from '../../service/temporary-service.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { collectOutput, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 
 /**
@@ -46,7 +47,7 @@ const send = (key: string, body: object) => {
   )
 }
 
-describe('a client that stops reading', () => {
+describeSample('a client that stops reading', 1, () => {
   it('pauses the model, is disconnected later, and leaves an incomplete reply', () => {
     const replySource = createEndless()
     return withServer({ replySource, stallTimeout: 3_000 }, async ({ url, key, call }) => {
@@ -105,7 +106,7 @@ describe('a client that stops reading', () => {
   })
 })
 
-describe('a service whose log is not read', () => {
+describeSample('a service whose log is not read', 1, () => {
   const sandbox = perTest(createSandbox)
 
   // systemd connects a service with a socket, a shell and a container with a pipe.

@@ -7,6 +7,7 @@ import { publint } from 'publint'
 import { makeEmptyDirectory, packProject, type Tarball } from '../../release/installation.ts'
 import { root } from '../../scripts/package-file.ts'
 import { withService } from '../../service/temporary-service.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** The code of docs/guides/library.md, with the URL of a service. */
 function readExample(url: string): string {
@@ -58,7 +59,7 @@ await client.chat.send({ message: 1 })
 
 const bundling = { bundle: true, platform: 'node', logLevel: 'silent' } as const
 
-describe('chatctl/client', () => {
+describeSample('chatctl/client', 5, () => {
   let directory: string
   let tarball: Tarball
   const installed = (...path: string[]): string => join(directory, 'node_modules/chatctl', ...path)

@@ -3,6 +3,7 @@ import type { InputFormat } from '../../../src/bulk/input/input.ts'
 import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
 import { userRows } from '../../../src/users/rows/user-rows.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** Files whose reading took minutes, or all memory. A faulty reader exceeds the timeout by far. */
 
@@ -32,7 +33,7 @@ const hostile: readonly [InputFormat, string, string, number | RegExp][] = [
   ['json', 'unknown fields', `[{"email":"a@x.y"${repeat(200_000, (n) => `,"k${n}":1`)}}]`, 200_000],
 ]
 
-describe('a hostile file', () => {
+describeSample('a hostile file', 5, () => {
   for (const [format, name, text, ends] of hostile) {
     it(`is read or refused in linear time: ${name}, in ${format}`, async () => {
       let faults = 0

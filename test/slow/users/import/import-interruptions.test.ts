@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { perTest } from '../../../support/lifetime.ts'
+import { describeSample } from '../../../support/take-sample.ts'
 import { findFalsePasswords } from '../named-passwords.ts'
 import { expectSettled } from './expect-settled.ts'
 import { concurrency, ImportTrial } from './import-trial.ts'
@@ -7,7 +8,7 @@ import { concurrency, ImportTrial } from './import-trial.ts'
 const statuses = (trial: ImportTrial, status: string) =>
   trial.readResults().filter((result) => result.status === status)
 
-describe('an interrupted import', () => {
+describeSample('an interrupted import', 2, () => {
   const trial = perTest(() => ImportTrial.begin({ rows: 120, delay: 30 }))
 
   for (const [signal, exitCode] of [

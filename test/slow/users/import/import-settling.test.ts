@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { perTest } from '../../../support/lifetime.ts'
+import { describeSample } from '../../../support/take-sample.ts'
 import { ImportTrial } from './import-trial.ts'
 
-describe('imported rows whose outcome is unknown', () => {
+describeSample('imported rows whose outcome is unknown', 1, () => {
   const trial = perTest(() =>
     ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } }),
   )
