@@ -15,7 +15,7 @@ import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 import { describeSample } from '../support/take-sample.ts'
 import { until } from '../support/until.ts'
-import { bind, Terminal } from './terminal.ts'
+import { Terminal } from './terminal.ts'
 import { Tmux } from './tmux.ts'
 
 describeSample('a command in a terminal', 2, () => {
@@ -35,7 +35,7 @@ describeSample('a command in a terminal', 2, () => {
   }
 
   it('users create asks for a password, and never shows it', async () => {
-    const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
+    const { type, waitFor, end } = start('users', 'create', '--email', 'ada@example.com', '-p', 'local')
     for (const prompt of ['Password:', 'Password again:']) {
       await waitFor(prompt)
       type('canary-password')
@@ -55,7 +55,7 @@ describeSample('a command in a terminal', 2, () => {
       ['', 1, 1],
       ['ada@example.com', 0, 2],
     ] as const) {
-      const { type, waitFor, end } = bind(start('users', 'create', '--generate-password', '-p', 'local'))
+      const { type, waitFor, end } = start('users', 'create', '--generate-password', '-p', 'local')
       await waitFor('Email address (if the service requires one):')
       type(`${typed}\r`)
       expect(await end(), terminal?.shown).to.equal(exitCode)
@@ -64,36 +64,28 @@ describeSample('a command in a terminal', 2, () => {
   })
 
   it('auth login asks how to sign in without a flag that names the way', async () => {
-    const { type, waitFor, end } = bind(
-      start('auth', 'login', '--base-url', 'http://127.0.0.1:9', '--dry-run'),
-    )
+    const { type, waitFor, end } = start('auth', 'login', '--base-url', 'http://127.0.0.1:9', '--dry-run')
     await waitFor('How do you want to sign in?')
     type('\r')
     expect(await end(), terminal?.shown).to.equal(0)
   })
 
-  it('users create exits 130 after Ctrl-C at the password, and creates no user', async () => {
-    const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
-    await waitFor('Password:')
-    type('canary')
-    type('\u0003')
-    expect(await end()).to.equal(130)
-    expect(terminal?.shown).not.to.match(/canary|This is a bug/)
-    expect(terminal?.shown).to.contain('Error: Interrupted. No change was sent to the service')
-    expect(await users()).to.equal(0)
-  })
-
-  it('users create refuses an empty password', async () => {
-    const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
-    await waitFor('Password:')
-    type('\r')
-    expect(await end()).to.equal(2)
-    expect(terminal?.shown).to.contain('The password is empty')
-    expect(await users()).to.equal(0)
-  })
+  for (const [title, typed, exitCode, error] of [
+    ['Ctrl-C', 'canary\u0003', 130, 'Error: Interrupted. No change was sent to the service'],
+    ['an empty password', '\r', 2, 'The password is empty'],
+  ] as const)
+    it(`users create exits ${exitCode} after ${title}, and creates no user`, async () => {
+      const { type, waitFor, end } = start('users', 'create', '--email', 'ada@example.com', '-p', 'local')
+      await waitFor('Password:')
+      for (const key of typed) type(key)
+      expect(await end()).to.equal(exitCode)
+      expect(terminal?.shown).to.contain(error)
+      expect(terminal?.shown).not.to.match(/canary|This is a bug/)
+      expect(await users()).to.equal(0)
+    })
 
   it('service admin create asks for the password twice', async () => {
-    const { type, waitFor, end } = bind(start('service', 'admin', 'create', 'ada@example.com'))
+    const { type, waitFor, end } = start('service', 'admin', 'create', 'ada@example.com')
     for (const prompt of ['Password:', 'Password again:']) {
       await waitFor(prompt)
       type('canary-password\r')
@@ -114,7 +106,7 @@ describeSample('a command in a terminal', 2, () => {
       ['\u0003', 130, 1],
       ['y\r', 0, 0],
     ] as const) {
-      const { type, waitFor, end } = bind(start('service', 'keys', 'revoke', 'x'))
+      const { type, waitFor, end } = start('service', 'keys', 'revoke', 'x')
       await waitFor(`Revoke the key ${id} (x) permanently?`)
       type(answer)
       expect(await end(), terminal?.shown).to.equal(exitCode)
@@ -124,7 +116,7 @@ describeSample('a command in a terminal', 2, () => {
 
   it('service run prints its URLs as text', async () => {
     const words = ['--port', '0', '--admin-port', '0']
-    const { type, waitFor, end } = bind(start('service', 'run', ...words))
+    const { type, waitFor, end } = start('service', 'run', ...words)
     await waitFor('admin create EMAIL')
     expect(terminal?.shown).to.match(/The service listens at http:\S+\. Press Ctrl-C to stop it\./)
     expect(terminal?.shown).to.match(/Data: \/.*Metrics: http:\S+\/metrics.*admin create EMAIL/s)
@@ -177,7 +169,7 @@ describeSample('importing a file in a terminal', 2, () => {
   const start = (text: string, ...args: string[]) => {
     writeFileSync(path, text)
     terminal = new Terminal(sandbox, args)
-    return bind(terminal)
+    return terminal
   }
   const made = () => server.report().creates.size
   const assigned = () => server.report().assignments.size

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { binary } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
-/** The program in a real terminal, which script(1) creates. */
+/** The program in a real terminal, which script(1) creates. Its methods can be passed on. */
 export class Terminal {
   readonly #child: ChildProcess
   readonly #closed: Promise<number | null>
@@ -29,7 +29,7 @@ export class Terminal {
     return stripVTControlCharacters(this.#shown)
   }
 
-  async waitFor(words: string): Promise<void> {
+  readonly waitFor = async (words: string): Promise<void> => {
     const deadline = Date.now() + 20_000
     while (!this.shown.includes(words)) {
       if (Date.now() > deadline) throw new Error(`"${words}" was not shown, but: ${this.shown}`)
@@ -39,24 +39,11 @@ export class Terminal {
     await sleep(200)
   }
 
-  type(text: string): void {
-    this.#child.stdin?.write(text)
-  }
+  readonly type = (text: string): void => void this.#child.stdin?.write(text)
 
-  end(): Promise<number | null> {
-    return this.#closed
-  }
+  readonly end = (): Promise<number | null> => this.#closed
 
   kill(): void {
     this.#child.kill('SIGKILL')
-  }
-}
-
-/** The methods of a terminal as functions. */
-export function bind(terminal: Terminal) {
-  return {
-    type: (text: string) => terminal.type(text),
-    waitFor: (words: string) => terminal.waitFor(words),
-    end: () => terminal.end(),
   }
 }

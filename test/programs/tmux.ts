@@ -13,11 +13,6 @@ export interface TmuxOptions {
   env?: NodeJS.ProcessEnv
 }
 
-export interface Cursor {
-  row: number
-  column: number
-}
-
 /** The default timeout of a wait, in milliseconds. */
 const patience = 20_000
 let started = 0
@@ -30,7 +25,7 @@ export class Tmux {
   readonly #socket: string
   readonly #env: NodeJS.ProcessEnv
 
-  private constructor(socket: string, env: NodeJS.ProcessEnv) {
+  constructor(socket: string, env: NodeJS.ProcessEnv) {
     this.#socket = socket
     this.#env = env
   }
@@ -41,10 +36,16 @@ export class Tmux {
   }
 
   /** Runs any program. Its screen stays when it has ended. */
-  static async run(sandbox: Sandbox, command: readonly string[], options: TmuxOptions = {}): Promise<Tmux> {
-    const { columns = 80, rows = 24, env = {} } = options
+  static async run<T extends Tmux>(
+    this: new (
+      ...given: ConstructorParameters<typeof Tmux>
+    ) => T,
+    sandbox: Sandbox,
+    command: readonly string[],
+    { columns = 80, rows = 24, env = {} }: TmuxOptions = {},
+  ): Promise<T> {
     started += 1
-    const terminal = new Tmux(`chatctl-${process.pid}-${started}`, {
+    const terminal = new this(`chatctl-${process.pid}-${started}`, {
       ...sandbox.env,
       LANG: 'C.UTF-8',
       SHELL: '/bin/sh',
@@ -60,7 +61,7 @@ export class Tmux {
     ]
     const size = ['-x', `${columns}`, '-y', `${rows}`]
     // env(1), because tmux sets TERM and others itself.
-    const words = ['env', ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command]
+    const words = ['env', ...Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`), ...command]
     await terminal.#tmux(
       'start-server',
       ...settings.flatMap((setting) => [';', ...setting]),
@@ -152,30 +153,27 @@ export class Tmux {
   }
 
   /** The position of the cursor, from 0, 0 in the upper left corner. */
-  async cursor(): Promise<Cursor> {
-    const [row = '', column = ''] = (await this.ask('#{cursor_y} #{cursor_x}')).split(' ')
+  async cursor(): Promise<{ row: number; column: number }> {
+    const [row = '', column = ''] = (await this.query('#{cursor_y} #{cursor_x}')).split(' ')
     return { row: Number(row), column: Number(column) }
   }
 
   /** The process ID of the program that tmux started. */
   async pid(): Promise<number> {
-    return Number(await this.ask('#{pane_pid}'))
+    return Number(await this.query('#{pane_pid}'))
   }
 
   /** Waits for the end of the program. 130 if it was ended by SIGINT, as in a shell; null for another signal. */
   async exitCode(): Promise<number | null> {
     const deadline = Date.now() + patience
     for (;;) {
-      const [dead, status, signal, server] = (
-        await this.ask('#{pane_dead},#{pane_dead_status},#{pane_dead_signal},#{pid}')
-      ).split(',')
+      const format = '#{pane_dead},#{pane_dead_status},#{pane_dead_signal},#{pid}'
+      const [dead, status, signal, server] = (await this.query(format)).split(',')
       if (status) return Number(status)
       if (signal) return /^(2|INT)$/i.test(signal) ? 130 : null
       // tmux 3.3 may miss the end of its child, and checks again after SIGCHLD.
       if (dead === '1') process.kill(Number(server), 'SIGCHLD')
-      if (Date.now() > deadline) {
-        throw new Error(`the program has not ended; there was:\n${await this.screen()}`)
-      }
+      if (Date.now() > deadline) throw new Error(`it has not ended; there was:\n${await this.screen()}`)
       await sleep(15)
     }
   }
@@ -201,6 +199,10 @@ export class Tmux {
     await this.#tmux('kill-server').catch(() => {})
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   async #poll(
     look: () => Promise<string>,
     wanted: (seen: string) => boolean,
@@ -210,7 +212,7 @@ export class Tmux {
     const deadline = Date.now() + atMost
     for (;;) {
       // A program that has ended shows nothing more, so this is checked before the last look.
-      const isOver = (await this.ask('#{pane_dead}')) === '1' || Date.now() > deadline
+      const isOver = (await this.query('#{pane_dead}')) === '1' || Date.now() > deadline
       const seen = await look()
       if (wanted(seen)) return seen
       if (isOver) throw new Error(`waited for ${words}, but there was:\n${seen}`)
@@ -224,7 +226,7 @@ export class Tmux {
   }
 
   /** A value that tmux knows, in its format syntax. */
-  async ask(format: string): Promise<string> {
+  async query(format: string): Promise<string> {
     return (await this.#tmux('display-message', '-p', format)).stdout.trim()
   }
 

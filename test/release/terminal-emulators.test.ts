@@ -190,7 +190,7 @@ async function screenOfTmux(
   const show = `stty -echo; cat '${path}'; printf '\\033]2;shown\\007'; exec sleep 60`
   const terminal = await Tmux.run(sandbox, ['sh', '-c', show], { columns, rows })
   try {
-    while ((await terminal.ask('#{pane_title}')) !== 'shown') await sleep(10)
+    while ((await terminal.query('#{pane_title}')) !== 'shown') await sleep(10)
     const shown = (await terminal.screen()).split('\n')
     const lines = Array.from({ length: rows }, (_, row) => shown[row] ?? '')
     return { lines, ...(await terminal.cursor()) }

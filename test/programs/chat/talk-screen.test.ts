@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { describeSample } from '../../support/take-sample.ts'
-import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+import { count, promptOf, TalkSession } from './talk-session.ts'
 
 /** Numbered lines, so that missing or repeated lines are detected. */
-function numberedLines(from: number, to: number): string {
-  return Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}.`).join('\n')
+const numberedLines = (to: number) => Array.from({ length: to }, (_, index) => `line ${index + 1}.`)
+
+function expectEachOnce(shown: string, lines: readonly string[]): void {
+  for (const line of lines) expect(count(shown, line), line).to.equal(1)
 }
 
 describeSample('the screen of a session', 2, () => {
@@ -14,21 +16,21 @@ describeSample('the screen of a session', 2, () => {
 
   it('shows a paste of 42 lines as a placeholder, and sends all of it', async () => {
     const terminal = await talk.chat()
+    const pasted = numberedLines(42).join('\n')
     await terminal.type('Look: ')
-    await terminal.paste(`${numberedLines(1, 42)}\n`)
-    const screen = await terminal.waitFor('[pasted 42 lines]')
-    expect(screen).not.to.contain('line 3.')
+    await terminal.paste(`${pasted}\n`)
+    expect(await terminal.waitFor('[pasted 42 lines]')).not.to.contain('line 3.')
     await terminal.settle()
-    expect(talk.server.sends).to.deep.equal([])
+    expect(talk.sent).to.deep.equal([])
     await terminal.key('Enter')
     await terminal.waitFor(/total [\d.]+s/)
-    expect(talk.server.sends[0]?.message?.trimEnd()).to.equal(`Look: ${numberedLines(1, 42)}`)
+    expect(talk.sent[0]?.trimEnd()).to.equal(`Look: ${pasted}`)
   })
 
   it('redraws only the editor if the size changes while a person types', async () => {
-    talk.server.answerNext(numberedLines(1, 60).replaceAll('\n', '\n\n'))
+    talk.server.answerNext(numberedLines(60).join('\n\n'))
     const terminal = await talk.chat()
-    await converse(terminal, 'Count', 'line 60.')
+    await terminal.converse('Count', 'line 60.')
     const draft =
       'a draft that is long enough to be wrapped, even if a terminal has eighty columns to put it in'
     await terminal.type(draft)
@@ -46,15 +48,12 @@ describeSample('the screen of a session', 2, () => {
       await terminal.waitUntil(hasDraft, `the draft at ${columns} columns`)
     }
     await terminal.settle()
-    const all = await terminal.scrollback()
-    for (let line = 1; line <= 60; line++) expect(count(all, `line ${line}.`), `line ${line}`).to.equal(1)
-    expect(count(all, 'a draft that')).to.equal(1)
-    expect(count(all, '> Count')).to.equal(1)
+    expectEachOnce(await terminal.scrollback(), [...numberedLines(60), 'a draft that', '> Count'])
   })
 
   it('shows each line once if the size changes during a reply', async () => {
-    const lines = Array.from({ length: 80 }, (_, index) => `line ${index + 1}.\n\n`)
-    const answer = talk.server.answerNext({ text: lines, held: true })
+    const lines = numberedLines(80)
+    const answer = talk.server.answerNext({ text: lines.map((line) => `${line}\n\n`), held: true })
     const terminal = await talk.chat()
     await terminal.say('Count')
     await answer.begun
@@ -70,10 +69,10 @@ describeSample('the screen of a session', 2, () => {
       await terminal.settle(50)
     }
     answer.release()
-    await waitForTurn(terminal, 'line 80.')
+    await terminal.turn('line 80.')
     await terminal.settle()
     const all = await terminal.scrollback()
-    for (let line = 1; line <= 80; line++) expect(count(all, `line ${line}.`), `line ${line}`).to.equal(1)
+    expectEachOnce(all, lines)
     expect(all.split('\n').filter((line) => line === '>')).to.have.length(1)
   })
 
@@ -107,70 +106,59 @@ describeSample('the screen of a session', 2, () => {
   }
 
   it('writes each word of a reply once', async () => {
-    const words = Array.from({ length: 300 }, (_, index) => `word-${index}; `)
-    const kinds = words.map((word, index) => (index % 50 === 0 ? `\n\n- ${word}` : word))
-    talk.server.answerNext({ text: kinds, pause: 1 })
+    const words = Array.from({ length: 300 }, (_, index) => `word-${index};`)
+    const text = words.map((word, index) => `${index % 50 === 0 ? '\n\n- ' : ''}${word} `)
+    talk.server.answerNext({ text, pause: 1 })
     const terminal = await talk.chat()
     const written = await terminal.record(join(talk.sandbox.home, 'written'))
     await terminal.say('Count')
     await terminal.type('typed meanwhile')
-    await waitForTurn(terminal, 'word-299;')
-    for (let index = 0; index < 300; index++) expect(count(written(), `word-${index};`)).to.equal(1)
+    await terminal.turn('word-299;')
+    expectEachOnce(written(), words)
     expect(written()).not.to.match(/␛\[\?(1049|1000|1002|1003)h/)
   })
 
   it('accepts input during a reply', async () => {
-    const answer = talk.server.answerNext({ text: ['The reply ', 'comes ', 'slowly.'], held: true })
-    const terminal = await talk.chat()
-    await terminal.say('Hello')
-    await answer.begun
-    answer.release(1)
-    await terminal.waitFor('The reply')
+    const { terminal, answer } = await talk.partOf(['The reply ', 'comes ', 'slowly.'])
     await terminal.type('And then')
     await terminal.waitFor('And then')
     answer.release(1)
     await terminal.waitFor('The reply comes')
     await terminal.type('?')
     answer.release()
-    const screen = await waitForTurn(terminal, 'The reply comes slowly.')
-    expect(promptOf(screen)).to.equal('And then?')
-    expect(talk.server.sends).to.have.length(1)
+    expect(promptOf(await terminal.turn('The reply comes slowly.'))).to.equal('And then?')
+    expect(talk.sent).to.have.length(1)
     await terminal.key('Enter')
-    await waitForTurn(terminal, 'You said: And then?')
+    await terminal.turn('You said: And then?')
   })
 
   it('sends messages that were submitted during a reply, one after the other', async () => {
-    const answer = talk.server.answerNext({ text: ['The reply ', 'is over.'], held: true })
-    const terminal = await talk.chat()
-    await terminal.say('one')
-    await answer.begun
-    answer.release(1)
-    await terminal.waitFor('The reply')
+    const { terminal, answer } = await talk.partOf(['The reply ', 'is over.'])
     await terminal.say('two')
-    await terminal.say('three')
-    await terminal.waitFor(/queued: two\nqueued: three/)
-    expect(talk.server.sends).to.have.length(1)
+    await terminal.ask('three', /queued: two\nqueued: three/)
+    expect(talk.sent).to.have.length(1)
     answer.release()
-    await waitForTurn(terminal, 'You said: three')
-    const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
-    expect(screen).to.match(
-      /> one\n[\s\S]*is over\.[\s\S]*> two\n\nYou said: two[\s\S]*> three\n\nYou said: three/,
+    await terminal.turn('You said: three')
+    expect(await terminal.prompt()).to.match(
+      /> Hello\n[\s\S]*is over\.[\s\S]*> two\n\nYou said: two[\s\S]*> three\n\nYou said: three/,
     )
-    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['one', 'two', 'three'])
+    expect(talk.sent).to.deep.equal(['Hello', 'two', 'three'])
   })
 
   it('keeps the scrollback, without an alternate screen or mouse events', async () => {
     const shell = await talk.shell()
-    await shell.say('seq 1000 1040')
-    await shell.waitFor('1040')
+    await shell.ask('seq 1000 1040', '1040')
     await shell.say('"$NODE" "$CHATCTL" chat')
-    await shell.waitUntil(hasPrompt, 'the prompt')
-    expect(await shell.ask('#{alternate_on}#{mouse_any_flag}')).to.equal('00')
-    await converse(shell, 'Hello')
+    await shell.prompt()
+    expect(await shell.query('#{alternate_on}#{mouse_any_flag}')).to.equal('00')
+    await shell.converse('Hello')
     await shell.key('C-d')
     await shell.waitFor('Resume with')
     const all = await shell.scrollback()
-    for (let number = 1000; number <= 1040; number++) expect(count(all, `\n${number}`)).to.equal(1)
+    expectEachOnce(
+      all,
+      Array.from({ length: 41 }, (_, index) => `\n${1000 + index}`),
+    )
     expect(all).to.contain('You said: Hello')
   })
 
@@ -179,12 +167,12 @@ describeSample('the screen of a session', 2, () => {
     talk.server.answerNext(markdown)
     talk.server.answerNext(markdown)
     const terminal = await talk.chat()
-    const rendered = await converse(terminal, 'Hello', 'The end.')
-    expect(rendered).to.match(/Some bold text\./)
-    expect(rendered).not.to.contain('```')
+    const rendered = await terminal.converse('Hello', 'The end.')
+    expect(rendered)
+      .to.match(/Some bold text\./)
+      .and.not.contain('```')
     expect(await terminal.styledScreen()).to.match(/␛\[1m(␛\[[\d;]*m)*bold/)
     const plain = await talk.chat(['--plain'])
-    const raw = await converse(plain, 'Hello', 'The end.')
-    expect(raw).to.contain(markdown)
+    expect(await plain.converse('Hello', 'The end.')).to.contain(markdown)
   })
 })
