@@ -250,7 +250,7 @@ describeSample('install.sh', 3, () => {
       expect(run.stderr).to.contain('noexec').and.contain('--dir')
       expect(readdirSync(disk.path)).to.deep.equal([])
     } finally {
-      disk.unmount()
+      disk.remove()
     }
   })
 
@@ -260,7 +260,7 @@ describeSample('install.sh', 3, () => {
       expect((await install(['--dir', disk.path])).stderr).to.contain('Check the free space')
       expect(readdirSync(disk.path)).to.deep.equal([])
     } finally {
-      disk.unmount()
+      disk.remove()
     }
   })
 

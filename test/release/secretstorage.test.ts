@@ -2,11 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type SecretService, startSecretService } from '../programs/keychain/secret-service.ts'
-import { expectCode, loginWithKey, storedKey } from '../programs/keychain/stored-key.ts'
-import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
-import { perTest } from '../support/lifetime.ts'
-import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { expectCode, keychainWorld, storedKey } from '../programs/keychain/stored-key.ts'
+import { tokensSeen } from '../support/handlers/bearer.ts'
+import type { Sandbox } from '../support/sandbox.ts'
 import { describeSample } from '../support/take-sample.ts'
 import { startKeePassXc } from './keepassxc.ts'
 
@@ -25,14 +23,10 @@ const secretServices: [string, (sandbox: Sandbox) => Promise<Pick<SecretService,
 
 for (const [name, start] of secretServices) {
   describeSample(`items of ${name} that chatctl and SecretStorage use`, 1, () => {
-    const sandbox = perTest(createSandbox)
-    const keychain = perTest(() => start(sandbox))
-    const service = perTest(() => startBearerService(() => true))
-
-    const run = (...args: string[]) => runProgram(sandbox, args, { env: keychain.env })
+    const { sandbox, keychain, service, run, models, ...world } = keychainWorld(start)
     const login = async (key: string, profile = 'work') => {
-      const login = await loginWithKey(sandbox, service, key, { env: keychain.env, profile })
-      expect(login.exitCode, login.stderr).to.equal(0)
+      const { exitCode, stderr } = await world.login(key, { profile })
+      expect(exitCode, stderr).to.equal(0)
     }
 
     /** Runs SecretStorage with all items of a profile, by the attributes in docs/guides/sign-in.md. */
@@ -60,10 +54,10 @@ for (const [name, start] of secretServices) {
     it('are used as SecretStorage changed them', async () => {
       await login('canary-1')
       items('change', storedKey('canary-changed'))
-      expect(await run('chat', 'models', '-p', 'work')).to.include({ exitCode: 0, stderr: '' })
+      expect(await models()).to.include({ exitCode: 0, stderr: '' })
       expect(tokensSeen(service)).to.deep.equal(['canary-1', 'canary-changed'])
       items('change', 'canary-garbage')
-      const failed = await run('chat', 'models', '-p', 'work', '--json')
+      const failed = await models()
       expectCode(failed, 'keychain_unreadable')
       expect(failed.stderr).not.to.contain('canary')
     })
@@ -71,8 +65,8 @@ for (const [name, start] of secretServices) {
     it('are missing if SecretStorage deleted them, and can be stored again', async () => {
       await login('canary-1')
       items('delete')
-      expectCode(await run('chat', 'models', '-p', 'work', '--json'), 'unauthorized')
-      expect(await run('auth', 'logout', '-p', 'work')).to.include({ exitCode: 0 })
+      expectCode(await models(), 'unauthorized')
+      expect(await run('auth logout -p work')).to.include({ exitCode: 0 })
       await login('canary-2')
       expect(items().map(({ secret }) => secret)).to.deep.equal([storedKey('canary-2')])
     })
@@ -80,9 +74,9 @@ for (const [name, start] of secretServices) {
     it('are deleted by a logout, which keeps those of other profiles', async () => {
       await login('canary-1')
       await login('canary-2', 'other')
-      expect(await run('auth', 'logout', '-p', 'work')).to.include({ exitCode: 0 })
+      expect(await run('auth logout -p work')).to.include({ exitCode: 0 })
       expect(items()).to.deep.equal([])
-      expect(await run('chat', 'models', '-p', 'other')).to.include({ exitCode: 0, stderr: '' })
+      expect(await run('chat models -p other')).to.include({ exitCode: 0, stderr: '' })
     })
   })
 }

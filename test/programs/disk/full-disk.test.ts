@@ -19,52 +19,42 @@ import { fillDisk, mountSmallDisk } from './small-disk.ts'
 /** Needs root to mount a disk. */
 describe('a full disk', () => {
   const sandbox = perSuite(createSandbox)
-  let disk: string
-  let unmount: () => void
-  before(() => {
-    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '1m'))
-  })
-  after(() => {
-    unmount()
-  })
+  const disk = perSuite(() => mountSmallDisk(sandbox, '1m'))
 
-  const run = (...args: string[]) => runProgram(sandbox, args, { env: { XDG_DATA_HOME: disk } })
+  const run = (line: string, stdin = '') =>
+    runProgram(sandbox, line.split(' '), { env: { XDG_DATA_HOME: disk.path }, stdin })
 
   it('causes an error that names the disk if no data exists yet, and creates none', async () => {
-    const free = fillDisk(disk)
-    expectFailure(await run('chat', 'send', 'hi'), 1, 'No space left on the disk of', disk, 'Hint:  ')
-    expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No space left')
+    const free = fillDisk(disk.path)
+    expectFailure(await run('chat send hi'), 1, 'No space left on the disk of', disk.path, 'Hint:  ')
+    expectFailure(await run('service keys create --name x'), 1, 'No space left')
     free()
-    expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
+    expect(await run('chat send hi')).to.include({ exitCode: 0 })
   })
 
   it('rejects a message that does not fit, and still allows reads and smaller messages', async () => {
-    const before = JSON.parse((await run('history', 'list', '--json')).stdout)
-    const free = fillDisk(disk, 600_000)
-    const args = ['chat', 'send', '--json']
-    const big = await runProgram(sandbox, args, {
-      env: { XDG_DATA_HOME: disk },
-      stdin: 'x'.repeat(1_000_000),
-    })
+    const history = async () => JSON.parse((await run('history list --json')).stdout)
+    const before = await history()
+    const free = fillDisk(disk.path, 600_000)
+    const big = await run('chat send --json', 'x'.repeat(1_000_000))
     expect(big, big.stderr).to.include({ exitCode: 69, stdout: '' })
     const [warning = '', error = ''] = big.stderr.split('\n')
     expect(JSON.parse(warning).warning.message).to.contain('does not record the message and its reply')
     expect(JSON.parse(error).error).to.include({ code: 'storage_full', status: 507 })
-    expect(JSON.parse((await run('history', 'list', '--json')).stdout)).to.deep.equal(before)
-    expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
-    const after = JSON.parse((await run('history', 'list', '--json')).stdout)
-    expect(after.messages).to.have.length(before.messages.length + 2)
+    expect(await history()).to.deep.equal(before)
+    expect(await run('chat send small')).to.include({ exitCode: 0 })
+    expect((await history()).messages).to.have.length(before.messages.length + 2)
     free()
   })
 
   it('makes a service process not ready, until there is space again', async () => {
-    const service = await startService({ dataDir: join(disk, 'service') })
+    const service = await startService({ dataDir: join(disk.path, 'service') })
     const ready = async () => {
       const answer = await fetch(`${service.url}/readyz`)
       return [answer.status, JSON.parse(await answer.text()).error?.code]
     }
     expect(await ready()).to.deep.equal([200, undefined])
-    const free = fillDisk(disk)
+    const free = fillDisk(disk.path)
     while ((await ready())[0] === 200);
     expect(await ready()).to.deep.equal([503, 'storage_full'])
     free()
@@ -73,56 +63,41 @@ describe('a full disk', () => {
   })
 
   it('leaves the configuration file unchanged', async () => {
-    const directory = join(disk, 'config')
-    const set = (value: string) =>
-      runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: directory } })
-    expect(await set('first')).to.include({ exitCode: 0 })
-    const free = fillDisk(disk)
-    expectFailure(await set('second'), 1, ': no space left on device (ENOSPC)')
-    const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: directory } })
-    expect(get.stdout).to.equal('first\n')
+    const env = { XDG_CONFIG_HOME: join(disk.path, 'config') }
+    const config = (...words: string[]) => runProgram(sandbox, ['config', ...words], { env })
+    expect(await config('set', 'model', 'first')).to.include({ exitCode: 0 })
+    const free = fillDisk(disk.path)
+    expectFailure(await config('set', 'model', 'second'), 1, ': no space left on device (ENOSPC)')
+    expect((await config('get', 'model')).stdout).to.equal('first\n')
     free()
-    expect(await set('third')).to.include({ exitCode: 0 })
+    expect(await config('set', 'model', 'third')).to.include({ exitCode: 0 })
   })
 
   it('leaves the old credential, and nothing of the new one', async () => {
-    const service = await startBearerService(() => true)
+    await using service = await startBearerService(() => true)
     // No other test uses this profile.
-    const env = { XDG_DATA_HOME: disk, XDG_CONFIG_HOME: join(sandbox.home, 'of-credential') }
-    const login = (key: string) => {
-      const options = { env, flags: ['--insecure-storage'] }
-      return loginWithKey(sandbox, service, key, options)
-    }
-    const directory = join(disk, 'chatctl', 'credentials')
+    const env = { XDG_DATA_HOME: disk.path, XDG_CONFIG_HOME: join(sandbox.home, 'of-credential') }
+    const login = (key: string) => loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'] })
+    const directory = join(disk.path, 'chatctl', 'credentials')
     const kept = () =>
       readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8').trim())
-    let free = () => {}
-    try {
-      expect(await login('canary-1')).to.include({ exitCode: 0 })
-      free = fillDisk(disk)
-      const { exitCode, stderr } = await login('canary-2')
-      expect(exitCode, stderr).to.equal(1)
-      expect(stderr).to.contain(': no space left on device (ENOSPC)')
-      expect(kept()).to.deep.equal([storedKey('canary-1')])
-      free()
-      expect(await login('canary-3')).to.include({ exitCode: 0 })
-      expect(kept()).to.deep.equal([storedKey('canary-3')])
-    } finally {
-      free()
-      await service.close()
-    }
+    expect(await login('canary-1')).to.include({ exitCode: 0 })
+    const free = fillDisk(disk.path)
+    const { exitCode, stderr } = await login('canary-2')
+    expect(exitCode, stderr).to.equal(1)
+    expect(stderr).to.contain(': no space left on device (ENOSPC)')
+    expect(kept()).to.deep.equal([storedKey('canary-1')])
+    free()
+    expect(await login('canary-3')).to.include({ exitCode: 0 })
+    expect(kept()).to.deep.equal([storedKey('canary-3')])
   })
 })
 
 describe('an import with its ledger on a full disk', () => {
   const trial = perSuite(() => ImportTrial.begin({ rows: 120, delay: 5 }))
-  let disk: { path: string; unmount(): void }
+  const disk = perSuite(() => mountSmallDisk(trial.sandbox, '256k'))
   before(() => {
-    disk = mountSmallDisk(trial.sandbox, '256k')
     trial.sandbox.env['XDG_STATE_HOME'] = disk.path
-  })
-  after(() => {
-    disk.unmount()
   })
 
   it('sends nothing that it cannot record, and resumes when there is space', async () => {
@@ -149,24 +124,15 @@ describe('an import with its ledger on a full disk', () => {
 
 describe('a transcript on a full disk', () => {
   const sandbox = perSuite(createSandbox)
-  let disk: string
-  let unmount: () => void
-  before(() => {
-    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '256k'))
-  })
-  after(() => {
-    unmount()
-  })
+  const disk = perSuite(() => mountSmallDisk(sandbox, '256k'))
+  const createWriter = () =>
+    TranscriptWriter.create(join(disk.path, 'sessions'), { profile: null, baseUrl: null }, systemClock)
 
   it('causes an error, keeps what was written, and continues when there is space', () => {
     const at = new Date().toISOString()
-    const writer = TranscriptWriter.create(
-      join(disk, 'sessions'),
-      { profile: null, baseUrl: null },
-      systemClock,
-    )
+    const writer = createWriter()
     writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
-    const free = fillDisk(disk, 8192)
+    const free = fillDisk(disk.path, 8192)
     let fitted = 0
     const failure = thrownFailure(() => {
       for (; ; fitted++) writer.append({ type: 'delta', turn: 1, text: `${'x'.repeat(99)} ` })
@@ -186,12 +152,8 @@ describe('a transcript on a full disk', () => {
   })
 
   it('leaves nothing incomplete if the disk is full from the start', () => {
-    const free = fillDisk(disk)
-    const writer = TranscriptWriter.create(
-      join(disk, 'sessions'),
-      { profile: null, baseUrl: null },
-      systemClock,
-    )
+    const free = fillDisk(disk.path)
+    const writer = createWriter()
     const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
     expect(thrownFailure(say).kind).to.equal('storage')
     free()

@@ -1,36 +1,27 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { startBuiltLogin } from '../../support/login-process.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { programsLeft, programsOf } from '../timed-run.ts'
 import { startSecretService } from './secret-service.ts'
+import { browserSignIn } from './sign-in-with-keychain.ts'
 
 /** A second process waits for the dialog, in a separate process group, so chatctl must end it. */
 describeSample('a run that is ended while the keychain shows a dialog', 1, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
-  const server = perTest(startAuthorizationServer)
-  const service = perTest(() => startBearerService((token) => server.live.has(token)))
-  beforeEach(async () => {
-    const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
-    const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
-    await (await fetch(await login.address())).text()
-    const { exitCode, stderr } = await login.ended
-    expect(exitCode, stderr).to.equal(0)
-  })
+  const parties = perTest(() => browserSignIn(sandbox, keyring))
 
   /** Starts a command, sends the signals when the second process runs, and returns the exit code. */
   async function end(args: readonly string[], signals: readonly NodeJS.Signals[]): Promise<number | null> {
     const child = startBuilt(sandbox, args, { env: keyring.env })
     child.stdout?.resume()
     child.stderr?.resume()
-    const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+    const closed = once(child, 'close')
     while (!programsOf(sandbox).some((line) => /run\.js *$/.test(line))) {
       expect(child.exitCode, 'it waits').to.equal(null)
       await sleep(20)
@@ -42,8 +33,9 @@ describeSample('a run that is ended while the keychain shows a dialog', 1, () =>
       await sleep(20)
     }
     const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
-    const exitCode = await closed
+    const [exitCode] = await closed
     clearTimeout(timer)
+    expect(await programsLeft(sandbox)).to.deep.equal([])
     return exitCode
   }
 
@@ -55,21 +47,12 @@ describeSample('a run that is ended while the keychain shows a dialog', 1, () =>
     it(`leaves no process of auth logout after ${signals.join(' and ')}: exit ${exitCode}`, async () => {
       keyring.lock()
       expect(await end(['auth', 'logout', '-p', 'work'], signals)).to.equal(exitCode)
-      expect(await programsLeft(sandbox)).to.deep.equal([])
     })
 
     it(`leaves no process that stores a renewed token after ${signals[0]} twice: exit ${exitCode}`, async () => {
-      server.live.clear()
-      const good = server.tokens()
-      server.script.token = [
-        (...all) => {
-          keyring.lock()
-          return good(...all)
-        },
-      ]
+      parties.lockAtRenewal()
       expect(await end(['chat', 'models', '-p', 'work'], [signals[0], signals[0]])).to.equal(exitCode)
-      expect(server.refreshes()).to.have.length(1)
-      expect(await programsLeft(sandbox)).to.deep.equal([])
+      expect(parties.server.refreshes()).to.have.length(1)
     })
   }
 

@@ -6,61 +6,40 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { kernelKeys } from './kernel-keys.ts'
-import { startSecretService } from './secret-service.ts'
 import { noBus, startSessionBus } from './session-bus.ts'
-import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.ts'
+import { attributesOf, expectCode, gnomeWorld, loginWithKey, storedKey } from './stored-key.ts'
 
 const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
 
 describeSample('an unusable keychain', 2, () => {
-  const sandbox = perTest(createSandbox)
-  const service = perTest(() => startBearerService(() => true))
-  const keyring = perTest(() => startSecretService(sandbox))
-  beforeEach(async () => {
-    await run(['config', 'set', 'base_url', service.url, '-p', 'work'])
-  })
-
-  const run = (args: string[], env: NodeJS.ProcessEnv = keyring.env) => runProgram(sandbox, args, { env })
-  const models = ['chat', 'models', '-p', 'work', '--json']
-  const store = (value: string | Uint8Array, ...more: string[]) => {
-    const words = ['store', '--label=of a test', ...attributesOf(service), ...more]
-    expect(keyring.secretTool(words, value)).to.include({ exitCode: 0 })
-  }
+  const { keychain, service, run, login, models, addProfile, store } = gnomeWorld()
+  beforeEach(() => addProfile())
 
   it('causes exit code 4 for every command if it is locked and its dialog is dismissed', async () => {
     store(storedKey('canary-1'))
-    keyring.lock()
-    for (const args of [
-      models,
-      ['auth', 'status', '-p', 'work', '--json'],
-      ['auth', 'token', '-p', 'work', '--json'],
-      ['auth', 'logout', '-p', 'work', '--json'],
-    ]) {
-      expectCode(await run(args), 'keychain_locked')
-    }
+    keychain.lock()
+    for (const line of ['chat models', 'auth status', 'auth token', 'auth logout'])
+      expectCode(await run(`${line} -p work --json`), 'keychain_locked')
     expect(service.requests).to.deep.equal([])
-    expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
+    expectCode(await login('canary-2'), 'keychain_locked')
   })
 
-  it('causes exit code 4 for a login if it is locked and empty', async () => {
-    keyring.lock()
-    expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
-  })
-
-  it('lists its items although it is locked, so that a profile without one is not signed in', async () => {
-    keyring.lock()
-    expectCode(await run(models), 'unauthorized')
+  it('causes exit code 4 for a login if it is locked and empty, and its items are listed', async () => {
+    keychain.lock()
+    expectCode(await login('canary-2'), 'keychain_locked')
+    // So a profile without an item is not signed in.
+    expectCode(await models(), 'unauthorized')
   })
 
   it('causes an error with a hint if two items match, and neither is used', async () => {
     store(storedKey('canary-1'))
-    store(storedKey('canary-2'), 'extra', 'x')
-    const { message, hint } = expectCode(await run(models), 'keychain_ambiguous')
+    store(storedKey('canary-2'), 'work', 'extra', 'x')
+    const { message, hint } = expectCode(await models(), 'keychain_ambiguous')
     expect(`${message} ${hint}`).not.to.contain('canary')
     expect(hint).to.contain('secret-tool clear')
-    expectCode(await loginWithKey(sandbox, service, 'canary-3', { env: keyring.env }), 'keychain_ambiguous')
-    keyring.secretTool(['clear', ...attributesOf(service)])
-    expectCode(await run(models), 'unauthorized')
+    expectCode(await login('canary-3'), 'keychain_ambiguous')
+    keychain.secretTool(['clear', ...attributesOf(service)])
+    expectCode(await models(), 'unauthorized')
   })
 
   for (const [title, value] of [
@@ -76,117 +55,97 @@ describeSample('an unusable keychain', 2, () => {
   ] as const) {
     it(`with ${title} is not used and not quoted, and a login replaces it`, async () => {
       store(value)
-      const failed = await run(models)
+      const failed = await models()
       expectCode(failed, 'keychain_unreadable')
       expect(failed.stderr).not.to.contain('canary')
       expect(service.requests).to.deep.equal([])
-      const login = await loginWithKey(sandbox, service, 'canary-new', { env: keyring.env })
-      expect(login.exitCode, login.stderr).to.equal(0)
-      expect(await run(models)).to.include({ exitCode: 0 })
+      const replaced = await login('canary-new')
+      expect(replaced.exitCode, replaced.stderr).to.equal(0)
+      expect(await models()).to.include({ exitCode: 0 })
     })
   }
 
   it('with an item of version 2 causes an error that names a newer chatctl', async () => {
     store('{"version":2,"kind":"api_key","key":"canary-1"}')
-    const { message } = expectCode(await run(models), 'keychain_unreadable')
+    const { message } = expectCode(await models(), 'keychain_unreadable')
     expect(message).to.match(/newer version of chatctl/)
   })
 
   it('can be cleaned by a logout if an item is invalid', async () => {
     for (const value of ['canary-garbage', noText]) {
       store(value)
-      const logout = await run(['auth', 'logout', '-p', 'work'])
+      const logout = await run('auth logout -p work')
       expect(logout.exitCode, logout.stderr).to.equal(0)
       expect(logout.stderr).not.to.contain('canary')
-      expectCode(await run(models), 'unauthorized')
+      expectCode(await models(), 'unauthorized')
     }
   })
 })
 
-describe('a keychain with one unusable item', () => {
-  const sandbox = perTest(createSandbox)
-  const service = perTest(() => startBearerService(() => true))
-  const keyring = perTest(() => startSecretService(sandbox))
+describeSample('a keychain with one unusable item', 1, () => {
+  const { run, login, lookup, store } = gnomeWorld()
   beforeEach(async () => {
-    for (const profile of ['first', 'work', 'last']) {
-      expect(await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env, profile })).to.include({
-        exitCode: 0,
-      })
-    }
+    for (const profile of ['first', 'work', 'last'])
+      expect(await login('canary-1', { profile })).to.include({ exitCode: 0 })
   })
 
-  const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
-  const store = (value: string, ...more: string[]) =>
-    keyring.secretTool(['store', '--label=of a test', ...attributesOf(service), ...more], value)
-
-  for (const [title, spoil] of [
-    ['unreadable', () => store('canary-garbage')],
-    ['duplicate', () => store(storedKey('canary-2'), 'extra', 'x')],
+  for (const [title, value, ...more] of [
+    ['unreadable', 'canary-garbage'],
+    ['duplicate', storedKey('canary-2'), 'extra', 'x'],
   ] as const) {
     it(`has the other items listed by auth list, with one warning, if the item is ${title}`, async () => {
-      spoil()
-      const list = await run(['auth', 'list', '--json'])
+      store(value, 'work', ...more)
+      const list = await run('auth list --json')
       expect(list.exitCode, list.stderr).to.equal(0)
       const rows: { profile: string; kind: string | null }[] = JSON.parse(list.stdout)
-      const kinds = rows
-        .filter(({ profile }) => profile !== 'local')
-        .map(({ profile, kind }) => [profile, kind])
-      expect(kinds).to.have.deep.members([
-        ['first', 'api_key'],
-        ['work', null],
-        ['last', 'api_key'],
-      ])
+      const kinds = Object.fromEntries(rows.map(({ profile, kind }) => [profile, kind]))
+      expect(kinds).to.deep.include({ first: 'api_key', work: null, last: 'api_key' })
       expect(list.stderr.match(/"warning"/g)).to.have.length(1)
       expect(list.stdout + list.stderr).not.to.contain('canary')
     })
   }
 
   it('has the other items deleted by auth logout --all before it fails', async () => {
-    store(storedKey('canary-2'), 'extra', 'x')
-    const logout = await run(['auth', 'logout', '--all', '--yes', '--json'])
+    store(storedKey('canary-2'), 'work', 'extra', 'x')
+    const logout = await run('auth logout --all --yes --json')
     expect(logout.exitCode, logout.stderr).to.equal(4)
-    for (const profile of ['first', 'last']) {
-      expect(keyring.secretTool(['lookup', ...attributesOf(service, profile)])).to.include({ exitCode: 1 })
-    }
+    for (const profile of ['first', 'last']) expect(lookup(profile)).to.include({ exitCode: 1 })
   })
 })
 
-describe('a keychain without a collection, as on a server without a desktop', () => {
-  const sandbox = perTest(createSandbox)
-  const service = perTest(() => startBearerService(() => true))
-  const keyring = perTest(() => startSecretService(sandbox, 'dismissed', false))
-
-  const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
+describeSample('a keychain without a collection, as on a server without a desktop', 1, () => {
+  const { service, run, login, addProfile } = gnomeWorld({ hasKeyring: false })
   const code = 'keychain_without_collection'
 
   it('causes an error before a request, with a hint for other ways to sign in', async () => {
-    const login = await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env })
-    const { message, hint } = expectCode(login, code)
+    const { message, hint } = expectCode(await login('canary-1'), code)
     expect(message).not.to.contain('locked')
     expect(hint).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
     expect(service.requests).to.deep.equal([])
   })
 
   it('causes an error before the browser opens', async () => {
-    const words = ['auth', 'login', '--web', '-p', 'work', '--base-url', service.url, '--json']
-    const login = await run([...words, '--auth-url', service.url, '--client-id', 'x', '--no-browser'])
-    expectCode(login, code)
+    const parties = `--base-url ${service.url} --auth-url ${service.url} --client-id x`
+    expectCode(await run(`auth login --web -p work ${parties} --json --no-browser`), code)
     expect(service.requests).to.deep.equal([])
   })
 
   it('is a warning in doctor for a profile that needs it, and is skipped otherwise', async () => {
-    for (const profile of [[], ['-p', 'work']]) {
-      if (profile.length > 0) await run(['config', 'set', 'base_url', service.url, ...profile])
-      const doctor = await run(['doctor', ...profile, '--json'])
+    for (const [flags, status] of [
+      ['', 'skipped'],
+      [' -p work', 'warning'],
+    ]) {
+      if (flags !== '') await addProfile()
+      const doctor = await run(`doctor${flags} --json`)
       const checks: { check: string; status: string; message: string }[] = JSON.parse(doctor.stdout)
-      const keychain = checks.find(({ check }) => check === 'keychain')
-      expect(keychain?.status).to.equal(profile.length > 0 ? 'warning' : 'skipped')
-      expect(keychain?.message).to.contain('no default collection')
+      const found = checks.find(({ check }) => check === 'keychain')
+      expect(found?.status).to.equal(status)
+      expect(found?.message).to.contain('no default collection')
     }
   })
 })
 
-describe('a login without a keychain', () => {
+describeSample('a login without a keychain', 1, () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
 
@@ -208,16 +167,11 @@ describe('a login without a keychain', () => {
     expect(await runProgram(sandbox, models, withKey)).to.include({ exitCode: 0, stderr: '' })
   }
 
-  it('fails and leaves nothing if the bus address has no listener', () => refused(noBus('dead address')))
-
-  it('fails and leaves nothing if no bus address is set', () => refused(noBus('no address')))
+  for (const how of ['dead address', 'no address'] as const)
+    it(`fails and leaves nothing if the bus has ${how}`, () => refused(noBus(how)))
 
   it('fails and leaves nothing if the bus has no Secret Service', async () => {
-    const bus = await startSessionBus()
-    try {
-      await refused(bus.env)
-    } finally {
-      await bus.close()
-    }
+    await using bus = await startSessionBus()
+    await refused(bus.env)
   })
 })

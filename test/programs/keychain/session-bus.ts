@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A session bus for one test, or a substitute. */
-export interface SessionBus {
+export interface SessionBus extends AsyncDisposable {
   /** The variables with which a program finds it, and does not find the bus of this machine. */
   env: NodeJS.ProcessEnv
   close(): Promise<void>
@@ -40,6 +40,7 @@ export async function startSessionBus(): Promise<LiveBus> {
     env,
     directory,
     close,
+    [Symbol.asyncDispose]: close,
     hasOwner: (name) => call(env, busName, '/', `${busName}.NameHasOwner`, `string:${name}`).includes('true'),
   }
 }
@@ -53,15 +54,13 @@ export async function startSilentBus(): Promise<SessionBus> {
     socket.on('error', () => {})
   })
   await new Promise<void>((resolve) => server.listen(join(directory, 'bus'), resolve))
-  return {
-    env: environment(directory),
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve))
-      for (const socket of sockets) socket.destroy()
-      await closed
-      rmSync(directory, { recursive: true, force: true })
-    },
+  const close = async () => {
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const socket of sockets) socket.destroy()
+    await closed
+    rmSync(directory, { recursive: true, force: true })
   }
+  return { env: environment(directory), close, [Symbol.asyncDispose]: close }
 }
 
 /** No bus: an address without a listener, or no address and no default location. */
