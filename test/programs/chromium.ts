@@ -19,7 +19,7 @@ export function startChromium(): Browser {
   })
 }
 
-export const colorSchemes = ['light', 'dark'] as const
+const colorSchemes = ['light', 'dark'] as const
 
 /** Takes a screenshot in each color scheme, or in one with CHATCTL_TEST_SAMPLE, and checks the page that it shows. */
 export async function take(page: Page, name: string, fullPage = true): Promise<void> {

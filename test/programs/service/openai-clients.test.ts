@@ -75,9 +75,7 @@ function withTurns(
       withService(
         (service) =>
           use(service, () => requestsOf('/v1/chat/completions').map(({ body }) => JSON.parse(body))),
-        {
-          modelServer: { url },
-        },
+        { modelServer: { url } },
       ),
   )
 }

@@ -57,24 +57,6 @@ describeSample('signing in to the embedded service with a real browser, without 
     await page.context().close()
   })
 
-  it('fails if the user cancels', async () => {
-    const { login, page } = await beginLogin({})
-    await signIn(page)
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('heading', { name: 'Not signed in' }).waitFor()
-    expect(await login.ended).to.include({ exitCode: 4 })
-    await page.context().close()
-  })
-
-  it('works with a listener on IPv6', async () => {
-    const { login, page } = await beginLogin({}, ['--redirect-host', '::1'])
-    await signIn(page)
-    await page.getByRole('button', { name: 'Allow' }).click()
-    await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
-    expect(await login.ended).to.include({ exitCode: 0 })
-    await page.context().close()
-  })
-
   it('shows the account, and requires a second factor once it is enabled', async () => {
     const context = await open({})
     const page = await context.newPage()

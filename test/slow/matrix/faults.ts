@@ -131,16 +131,8 @@ export const faults = {
     sent: 'once',
     ending: { shown: useless, notShown: { exitCode: 69, code: 'invalid_response' } },
   },
-  'no body': {
-    script: same(empty),
-    sent: 'once',
-    ending: { shown: useless, notShown: { done: 'no body' } },
-  },
-  204: {
-    script: same(answer(204)),
-    sent: 'once',
-    ending: { shown: useless, notShown: { done: 'no body' } },
-  },
+  'no body': { script: same(empty), sent: 'once', ending: { shown: useless, notShown: { done: 'no body' } } },
+  204: { script: same(answer(204)), sent: 'once', ending: { shown: useless, notShown: { done: 'no body' } } },
 } satisfies Record<string, Fault>
 
 /** How a reply can end, except completely: the behaviors of a service for the calls that print a reply. */

@@ -12,7 +12,7 @@ export const inWords: Record<Form, string> = {
 }
 
 /** Whether script(1) of util-linux, which creates terminals, is installed. */
-export const canMakeTerminals =
+const canMakeTerminals =
   process.platform === 'linux' && spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0
 
 /** Text to append to the number of cells. It names what is not tested. */

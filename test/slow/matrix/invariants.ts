@@ -160,7 +160,7 @@ function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
     args.includes('--each') ||
-    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run|service:users:offboard)/.test(
+    /^(api|users:adopt|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run|service:users:offboard)/.test(
       name,
     )
   )

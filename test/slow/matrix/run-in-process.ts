@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
-import { stripVTControlCharacters } from 'node:util'
 import { type Run, type Running, startChatctl } from '../../support/run-chatctl.ts'
+import { answerWhenAsked } from './answer-when-asked.ts'
 import type { Call } from './calls.ts'
 import type { Form } from './forms.ts'
 import { patience, type World, type WorldRun } from './world.ts'
@@ -35,7 +35,10 @@ export async function runInProcess(
     }),
   )
   if (!typesStdin) running.stdin.end(closed.has('<&-') ? '' : (call.stdin ?? ''))
-  answerWhenAsked(running, isShown, call)
+  answerWhenAsked(running.stdout, form, call, {
+    type: (keys) => type(running.stdin, keys),
+    stop: () => running.interrupt(isShown ? 'SIGINT' : 'SIGTERM'),
+  })
   // Nothing can show that the service is ready.
   const stop = () => running.interrupt('SIGTERM')
   const unheard = call.until && closed.has('>&-') ? setTimeout(stop, 1_000) : undefined
@@ -68,31 +71,6 @@ class NullStream extends Writable {
   override _write(_chunk: unknown, _encoding: BufferEncoding, done: () => void): void {
     done()
   }
-}
-
-/** Acts as the user: cancels prompts, types into a session, and stops a service that is ready. */
-function answerWhenAsked(running: Running, isShown: boolean, { typed, until }: Call): void {
-  const { stdin, stdout } = running
-  let seen = ''
-  let isListening = false
-  let isAnswered = false
-  stdout.on('data', (chunk) => {
-    seen += stripVTControlCharacters(String(chunk))
-    // Bracketed paste is enabled when keys are read.
-    isListening ||= String(chunk).includes('\u001b[?2004h')
-    if (isAnswered) return
-    if (until?.test(seen)) {
-      isAnswered = true
-      running.interrupt(isShown ? 'SIGINT' : 'SIGTERM')
-    } else if (isShown && typed !== undefined && (isListening || /^> ?/m.test(seen))) {
-      isAnswered = true
-      // The prompt is drawn before the keyboard is read.
-      setTimeout(() => type(stdin, typed), 100)
-    } else if (isShown && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) {
-      isAnswered = true
-      setTimeout(() => type(stdin, '\u0003'), 100)
-    }
-  })
 }
 
 /** Outside raw mode, Ctrl-D ends the input, as in a terminal. */

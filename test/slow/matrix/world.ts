@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
 import { programForAnyUser } from '../../support/any-user.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { binary, collect, type Run } from '../../support/run-chatctl.ts'
+import { answerWhenAsked } from './answer-when-asked.ts'
 import type { Call } from './calls.ts'
 import type { Form } from './forms.ts'
 import { runInProcess } from './run-in-process.ts'
@@ -98,7 +98,10 @@ export async function runAsProcess(
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
   if (world.reader === 'is gone') child.stdout?.destroy()
   if (world.reader === 'goes after the first bytes') child.stdout?.once('data', () => child.stdout?.destroy())
-  answerWhenAsked(child, form, call)
+  answerWhenAsked(child.stdout, form, call, {
+    type: (keys) => void child.stdin?.write(keys),
+    stop: () => (form === 'terminal' ? child.stdin?.write('\u0003') : child.kill('SIGTERM')),
+  })
   // Nothing can show that the service is ready.
   if (call.until && /^(.* )?>/.test(world.redirections)) {
     setTimeout(() => child.kill('SIGTERM'), 4_000).unref()
@@ -131,31 +134,6 @@ function startOnTerminal(world: World, line: string): ChildProcess {
     env: { TERM: 'xterm', ...world.env, SHELL: '/bin/sh' },
     cwd: world.here,
     stdio: 'pipe',
-  })
-}
-
-/** Acts as the user: cancels prompts, types into a session, and stops a service that is ready. */
-function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call): void {
-  let seen = ''
-  let isListening = false
-  let isAnswered = false
-  child.stdout?.on('data', (chunk) => {
-    seen += stripVTControlCharacters(String(chunk))
-    // Bracketed paste is enabled when keys are read.
-    isListening ||= String(chunk).includes('\u001b[?2004h')
-    if (isAnswered) return
-    const answer = (text: string) => {
-      isAnswered = true
-      // The prompt is drawn before the keyboard is read.
-      setTimeout(() => child.stdin?.write(text), 100).unref()
-    }
-    if (until?.test(seen)) {
-      if (form === 'terminal') return answer('\u0003')
-      isAnswered = true
-      child.kill('SIGTERM')
-    } else if (form === 'terminal' && typed !== undefined && (isListening || /^> ?/m.test(seen)))
-      answer(typed)
-    else if (form === 'terminal' && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) answer('\u0003')
   })
 }
 

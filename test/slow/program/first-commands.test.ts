@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
@@ -20,27 +20,6 @@ describe('the first commands on a machine', () => {
     const second = await run(['chat', 'send', '--continue', 'Again'])
     expect(second.exitCode).to.equal(0)
     expect(second.stderr).to.match(/^Continuing "Hello" \(1 turn, \d+ s ago\)\n$/)
-  })
-
-  it('store a sign-in with a key for the next process, which signs out', async () => {
-    const login = 'auth login --profile work --base-url https://chat.example --with-api-key'.split(' ')
-    const done = await runProgram(sandbox, [...login, '--insecure-storage', '--no-verify'], {
-      stdin: 'a-key\n',
-    })
-    expect(done.exitCode, done.stderr).to.equal(0)
-    const config = join(sandbox.home, '.config', 'chatctl', 'config.json')
-    expect(readFileSync(config, 'utf8')).to.contain('https://chat.example').and.not.to.contain('a-key')
-    expect(await run(['auth', 'logout', '--profile', 'work'])).to.include({ exitCode: 0 })
-  })
-
-  it('create the data once if ten run at the same time, and all store their message', async () => {
-    const runs = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => run(['chat', 'send', `m${index}`])),
-    )
-    expect(runs.map(({ exitCode }) => exitCode)).to.deep.equal(Array(10).fill(0))
-    expect(runs.filter(({ stderr }) => stderr.includes('embedded service'))).to.have.length(1)
-    const status = JSON.parse((await run(['service', 'status', '--json'])).stdout)
-    expect(status).to.include({ conversations: 10, messages: 20 })
   })
 
   it('leave nothing in the working directory if HOME is empty, relative, or not set', async () => {

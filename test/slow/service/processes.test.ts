@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { writeAtOnce } from '../../service/store/write-at-once.ts'
-import { caller, onEachEngine, withDirectory } from '../../service/temporary-service.ts'
+import { caller, onEachEngine } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
@@ -106,31 +104,4 @@ describe('rate limits of a running service', () => {
     expect(exitCode, stderr).to.equal(0)
     expect((await call('GET', '/v1/settings')).status).to.equal(200)
   })
-
-  it('make users import wait for at most --max-wait', async () => {
-    const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '100000'])
-    const [service] = await start(1)
-    const url = service?.url ?? ''
-    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
-    // Not near the end of a minute, when a short wait is enough.
-    const left = 60_000 - (Date.now() % 60_000)
-    if (left < 20_000) await sleep(left + 50)
-    await caller(url, key)('PATCH', '/v1/settings', { limits: { max_requests_per_min: 4 } })
-    const rows = Array.from({ length: 12 }, (_, index) => `p${index}@example.com,a long password`)
-    const stdin = `email,password\n${rows.join('\n')}\n`
-    const args = ['users', 'import', '-', '--format', 'csv', '--yes', '--max-wait', '1s', '--json']
-    const { exitCode, stderr } = await runProgram(sandbox, args, { env, stdin })
-    expect(exitCode, stderr).to.equal(75)
-  })
-})
-
-describe('a store that four processes open at the same time', () => {
-  it('is created once, and stores all their writes', () =>
-    withDirectory(async (directory) => {
-      const results = await writeAtOnce({ dataDir: directory }, 4, 20)
-      expect(results.filter((created) => created)).to.have.length(1)
-      const store = openSqlite(directory)
-      expect(await store.db.selectFrom('users').select('id').execute()).to.have.length(4 * 20 + 1)
-      await store.close()
-    }))
 })

@@ -1,20 +1,18 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
-import { type Run, startBuilt } from '../../support/run-chatctl.ts'
-import { runProgram } from '../../support/run-program.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
+import { makeKey } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** Stops the program, as a process, while it works. */
-describe('a service that is stopped', () => {
+describeSample('a service that is stopped', 2, () => {
   const sandbox = perTest(createSandbox)
   let child: ChildProcess
   afterEach(() => {
@@ -28,20 +26,14 @@ describe('a service that is stopped', () => {
     return String(url).trim()
   }
 
-  const createKey = async () =>
-    (
-      await runProgram(sandbox, [
-        'service',
-        'keys',
-        'create',
-        '--name',
-        'x',
-        '--tier',
-        'enterprise',
-        '--jq',
-        '.key',
-      ])
-    ).stdout.trim()
+  const createKey = () => makeKey(sandbox, ['--tier', 'enterprise'])
+  const send = (url: string, key: string, body: object, dispatcher?: Agent) =>
+    fetch(`${url}/api/chat/send`, {
+      ...(dispatcher && { dispatcher }),
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'x', model: 'm', ...body }),
+    })
 
   it('announces it behind a proxy on /readyz and with Connection: close, and still responds', async () => {
     const key = await createKey()
@@ -73,12 +65,7 @@ describe('a service that is stopped', () => {
         const url = await start('--model-server', modelServer.url)
         const dispatcher = new Agent({ connections: 40 })
         const ask = () =>
-          fetch(`${url}/api/chat/send`, {
-            dispatcher,
-            method: 'POST',
-            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-            body: JSON.stringify({ message: 'x', model: 'm' }),
-          }).then(
+          send(url, key, {}, dispatcher).then(
             async (response) =>
               `${response.status} ${((await response.json()) as { response: string }).response}`,
             (error) => String(error.cause.code),
@@ -117,11 +104,7 @@ describe('a service that is stopped', () => {
       async (modelServer) => {
         const key = await createKey()
         const url = await start('--model-server', modelServer.url)
-        const response = await fetch(`${url}/api/chat/send`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
-        })
+        const response = await send(url, key, { stream: true })
         const exit = once(child, 'exit')
         child.kill('SIGTERM')
         const events = await response.text()
@@ -136,11 +119,7 @@ describe('a service that is stopped', () => {
       async (modelServer) => {
         const key = await createKey()
         const url = await start('--model-server', modelServer.url)
-        const asked = fetch(`${url}/api/chat/send`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
-        }).catch(() => undefined)
+        const asked = send(url, key, { stream: true }).catch(() => undefined)
         while (modelServer.requestsOf('/v1/chat/completions').length === 0) await pause(20)
         const exit = once(child, 'exit')
         child.kill('SIGTERM')
@@ -153,87 +132,4 @@ describe('a service that is stopped', () => {
         await asked
       },
     ))
-})
-
-/** A service that runs until the end of its test. */
-interface Served {
-  url: string
-  pid: number
-  child: ChildProcess
-  /** Everything that was written to stdout so far. */
-  stdout(): string
-  /** Sends it a signal. @returns the exit code */
-  end(signal?: NodeJS.Signals): Promise<number | null>
-}
-
-describe('service run', () => {
-  const sandbox = perTest(createSandbox)
-  let data: string
-  let running: Served[]
-  beforeEach(() => {
-    data = join(sandbox.home, 'data')
-    running = []
-  })
-  afterEach(() => {
-    for (const { child } of running) if (child.exitCode === null) child.kill('SIGKILL')
-  })
-
-  const chatctl = (...args: string[]) => runProgram(sandbox, args)
-  const createKey = async (): Promise<{ id: string; key: string }> =>
-    JSON.parse(
-      (await chatctl('service', 'keys', 'create', '--name', 'test', '--data', data, '--json')).stdout,
-    )
-
-  async function serve(...args: string[]): Promise<Served> {
-    const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--data', data, '--json', ...args])
-    const closed = once(child, 'close')
-    let stdout = ''
-    child.stderr?.resume()
-    await new Promise<void>((resolve, reject) => {
-      child.stdout?.on('data', (chunk) => {
-        stdout += chunk
-        if (stdout.includes('\n')) resolve()
-      })
-      child.once('close', () => reject(new Error('the service ended before it was ready')))
-    })
-    const served: Served = {
-      ...JSON.parse(stdout),
-      child,
-      stdout: () => stdout,
-      end: async (signal = 'SIGTERM') => {
-        child.kill(signal)
-        return (await closed)[0]
-      },
-    }
-    running.push(served)
-    return served
-  }
-
-  const as = (url: string, key: string) => ({ CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key })
-
-  it('prints one line when it is ready, responds, and exits with code 0 on SIGTERM and SIGINT', async () => {
-    const { key } = await createKey()
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const served = await serve()
-      expect(JSON.parse(served.stdout())).to.include({ url: served.url, pid: served.child.pid })
-      const run = await runProgram(sandbox, ['chat', 'models'], { env: as(served.url, key) })
-      expect(run).to.include({ exitCode: 0, stderr: '' })
-      expect(await served.end(signal)).to.equal(0)
-      expect(served.stdout().split('\n')).to.have.length(2)
-      expect(readdirSync(data)).to.deep.equal(['chatctl.db', 'limits.db'])
-    }
-  })
-
-  const fails = (...args: string[]): Promise<Run> => chatctl('service', 'run', '--port', '0', ...args)
-
-  it('exits with code 1 if the data directory is a file', async () => {
-    const file = join(sandbox.home, 'file')
-    writeFileSync(file, 'x')
-    for (const directory of [file, join(file, 'inside')]) {
-      expectFailure(await fails('--data', directory), 1, `${directory} is not a directory`)
-      expectFailure(await chatctl('service', 'keys', 'list', '--data', directory), 1, directory)
-      expectFailure(await chatctl('service', 'status', '--data', directory), 1, directory)
-    }
-    expect(readFileSync(file, 'utf8')).to.equal('x')
-  })
 })

@@ -77,11 +77,7 @@ export const environment: readonly Surrounding[] = [
     forms: ['terminal', 'pipe'],
     ends: badOption,
   },
-  {
-    name: 'an invalid base URL',
-    make: set({ CHATCTL_BASE_URL: 'not an address' }),
-    ends: badOption,
-  },
+  { name: 'an invalid base URL', make: set({ CHATCTL_BASE_URL: 'not an address' }), ends: badOption },
   {
     name: 'the credential is in a keychain that does not exist',
     make: ({ home }) => {
