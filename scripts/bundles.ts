@@ -61,6 +61,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   talk: { files: ['chat/run-session.ts'] },
   transcript: {
     files: [
+      'chat/transcript/check-deliveries.ts',
       'chat/transcript/list-transcripts.ts',
       'chat/transcript/local-messages.ts',
       'chat/transcript/manage-transcripts.ts',

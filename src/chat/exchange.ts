@@ -11,7 +11,7 @@ import { describeFailure } from '../view/failure-details.ts'
 import type { Conversation } from './conversation.ts'
 import type { Recorder } from './reply/recorder.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
-import { openTurn, type ReplyLine, type Turn, takeLine } from './transcript/turn.ts'
+import { decideDelivery, openTurn, type ReplyLine, type Turn, takeLine } from './transcript/turn.ts'
 
 interface ExchangeOptions {
   client: Client
@@ -177,6 +177,8 @@ export class Exchange {
       ...{ type: 'end', complete: false, verified: false, text: '' },
       end: isStopped ? 'interrupted' : failure && 'failed',
     }
+    const isRefused = failure?.isOutcomeUnknown === false
+    const delivery = decideDelivery({ ...turn, end: ended.end, hasBegun: this.hasBegun, isRefused })
     const { response: _, ...event } = describeStreamEvent(ended)
     this.#record(
       turn,
@@ -186,7 +188,7 @@ export class Exchange {
         reason: end?.failure ? describeFailure(end.failure) : end?.reason,
         interrupted: isStopped && !end ? true : undefined,
         error: failure && { code: failure.code, message: describeFailure(failure) },
-        ...{ first_ms: turn.firstMs, total_ms: totalMs },
+        ...{ first_ms: turn.firstMs, total_ms: totalMs, delivery },
       },
       true,
     )

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type ContextOwner, readLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -23,24 +24,24 @@ export function findLastConversation(
   { needsReply, isRecorded }: { needsReply: boolean; isRecorded: boolean },
 ) {
   const { sessions } = directories
-  const last = readLastContext(directories, owner)
+  const pointer = readLastContext(directories, owner)
   const [newest] = listTranscripts(sessions, owner, {
     limit: 1,
-    isWanted: ({ mode, contextId }) => !needsReply || mode === 'completions' || contextId !== undefined,
+    isWanted: ({ delivery, mode, contextId }) =>
+      delivery !== 'not_sent' && (!needsReply || mode === 'completions' || contextId !== undefined),
   })
+  // A conversation without a transcript, as with --no-save, has a newer pointer.
+  const last = newest && !(pointer && pointer.usedAt > statSync(newest.path).mtimeMs) ? undefined : pointer
   // The service does not know a conversation that is stored only on this machine.
-  const isStoredHere = newest?.mode === 'completions' || newest?.contextId === undefined
-  const isLast = last === undefined || Date.parse(newest?.updatedAt ?? '') >= Date.parse(last.at)
-  // Of a deleted conversation, nothing is remembered. Then the session before it is the last one.
-  const id = last?.id ?? newest?.contextId
+  const id = last?.id ?? (newest?.mode === 'context' ? newest.contextId : undefined)
+  const path = last ? findTranscriptOfContext(sessions, owner, last.id)?.path : newest?.path
   const begin: Exclude<ConversationStart, { kind: 'new' }> | undefined =
-    newest && isStoredHere && isLast
-      ? { kind: 'transcript', path: newest.path }
-      : id === undefined
+    id !== undefined
+      ? { kind: 'context', id, path }
+      : path === undefined
         ? undefined
-        : { kind: 'context', id, path: findTranscriptOfContext(sessions, owner, id)?.path }
+        : { kind: 'transcript', path }
   if (!begin) return undefined
-  const { path } = begin
   if (isRecorded && path !== undefined) begin.writer = reopen(path)
   // Read after it is locked, so that no turn is missing.
   const summary = path === undefined ? undefined : summarize(path)
@@ -50,9 +51,8 @@ export function findLastConversation(
     const other = summarize(one)
     return other?.contextId === begin.id && other.mode === 'context' && belongsTo(other, owner)
   })
-  // Without a transcript, or with --no-save, only the service has the newest turns.
-  const times = [summary?.updatedAt ?? '', begin.kind === 'context' ? (last?.at ?? '') : '']
-  return { begin, summary, usedAt: Math.max(...times.map((time) => Date.parse(time) || 0)), isOpenElsewhere }
+  const usedAt = Date.parse(last?.at ?? summary?.updatedAt ?? '') || 0
+  return { begin, summary, usedAt, isOpenElsewhere }
 }
 
 /** Undefined if another process has it open, or if it cannot be opened: then a later attempt says why. */

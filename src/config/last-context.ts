@@ -18,17 +18,19 @@ function keyOf({ profile, baseUrl }: ContextOwner): string {
   return `${profile ?? ''} ${baseUrl ?? ''}`
 }
 
-/** The last conversation on the service, and when it was used, in ISO 8601. */
+/** The last conversation on the service that was used without a transcript. */
 interface LastContext {
   id: string
+  /** ISO 8601. */
   at: string
+  /** As the time of the last change of a transcript, in ms. */
+  usedAt: number
 }
 
 export function readLastContext(directories: Directories, owner: ContextOwner): LastContext | undefined {
-  const { id, at } = {
-    ...(readRecord(pathIn(directories))[keyOf(owner)] as Partial<LastContext> | undefined),
-  }
-  return typeof id === 'string' && typeof at === 'string' ? { id, at } : undefined
+  const last = readRecord(pathIn(directories))[keyOf(owner)] as Partial<LastContext> | undefined
+  const { id, at, usedAt = Date.parse(at ?? '') } = last ?? {}
+  return typeof id === 'string' && typeof at === 'string' ? { id, at, usedAt } : undefined
 }
 
 /** @throws Error if the state directory is not writable; the service still has the conversation */

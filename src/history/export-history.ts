@@ -26,6 +26,8 @@ export interface ExportOptions extends Selection, Pick<WriteOptions, 'format' | 
   isStdoutClosed(): boolean
   /** Calls `cleanup` if the process ends before the export. @returns a function that unregisters it */
   onExit(cleanup: (exitCode: number) => void): () => void
+  /** Called when all messages of the service are on disk. @param isWhole whether this run has seen all of them */
+  onFetched(isWhole: boolean): void
 }
 
 /**
@@ -49,7 +51,11 @@ export async function exportHistory(run: ExportRun, options: ExportOptions): Pro
   try {
     if (store && store.messages > 0)
       run.say(`Resuming after ${countOf(store.messages, 'message')} of an earlier run.`)
-    if (store) await fetchHistory(run, store, options)
+    if (store) {
+      const mayLack = await fetchHistory(run, store, options)
+      const isWhole = store.parts.at(-1)?.ending === 'ended' && options.since === undefined
+      options.onFetched(isWhole && !mayLack)
+    }
     const write = file ? (bytes: Uint8Array) => file.write(bytes) : options.writeToStdout
     const written = await writeDocument({
       since: undefined,

@@ -38,6 +38,8 @@ export interface Selection {
   context?: string | undefined
   /** Unix time in ms. */
   since?: number | undefined
+  /** Called with the messages of each page. */
+  onMessages?(messages: readonly HistoryMessage[]): void
 }
 
 export type FetchRun = Pick<Run, 'connect' | 'progress' | 'say' | 'warn' | 'warnOfResponse'>
@@ -56,7 +58,7 @@ const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 
 export async function fetchHistory(
   run: FetchRun,
   store: HistoryStore,
-  { context, since }: Selection = {},
+  { context, since, onMessages }: Selection = {},
 ): Promise<boolean> {
   const { history } = await run.connect()
   const progress = run.progress({ noun: 'message' })
@@ -68,6 +70,7 @@ export async function fetchHistory(
     let met = false
     for await (const batch of oneAhead(history.pages(query, { position, seen, part, since, order }))) {
       store.append(part, batch.messages, batch.position, batch.response)
+      onMessages?.(batch.messages)
       if (pages++ === 0) await run.warnOfResponse(batch.response)
       mayLack ||= batch.unsure
       met = batch.met

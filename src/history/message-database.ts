@@ -14,8 +14,8 @@ export interface StoredMessage {
   contextId: string | null
   messageId: string | null
   text: string
-  /** Of a session: whether only this machine stores it. */
-  isLocal?: boolean | undefined
+  /** Of a session: where it is, as transcripts call it. */
+  delivery?: string | undefined
 }
 
 /** A message that a search found. `id` sorts by time. */
@@ -27,7 +27,8 @@ export interface SearchFilters {
   since: number | undefined
   role: string | undefined
   contextId: string | undefined
-  isLocal?: boolean | undefined
+  /** Of sessions. */
+  deliveries?: readonly string[] | undefined
 }
 
 /** In ms, for other processes that write. */
@@ -160,7 +161,7 @@ export class MessageDatabase {
     const sql = `select ${columns} from words join messages m on m.id = words.rowid
       where words match ? and words.rowid >= ? and ${condition}
       order by words.rowid desc limit ?`
-    const tags = tagsOf(selected).map((tag) => ` AND tags : ${tag}`)
+    const tags = tagsOf(selected, selected.deliveries).map((tag) => ` AND tags : ${tag}`)
     const words = `text : (${query.expression()})${tags.join('')}`
     const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
     const found = this.guard(() => this.prepare(sql).all(words, from, ...values, limit))
@@ -173,7 +174,8 @@ export class MessageDatabase {
 
   #index(id: number, message: StoredMessage): void {
     const insert = this.prepare('insert into words (rowid, text, tags) values (?, ?, ?)')
-    insert.run(id, indexedText(message.text), tagsOf(message).join(' '))
+    const delivery = message.delivery?.replace('_', '') ?? ''
+    insert.run(id, indexedText(message.text), [...tagsOf(message), delivery].join(' '))
   }
 
   #freeId(time: number): number {
@@ -196,11 +198,14 @@ export function removeDatabase(path: string): void {
 }
 
 /** Words that represent what a search selects by, so that the index alone can do it. */
-function tagsOf({ role, contextId, isLocal }: Partial<StoredMessage> | Omit<SearchFilters, 'since'>) {
+function tagsOf(
+  { role, contextId }: Partial<StoredMessage> | Omit<SearchFilters, 'since'>,
+  deliveries?: readonly string[],
+) {
   const tags: string[] = []
   if (role != null) tags.push(`r${digestOf([role])}`)
   if (contextId != null) tags.push(`c${digestOf([contextId])}`)
-  if (isLocal !== undefined) tags.push(isLocal ? 'local' : 'stored')
+  if (deliveries) tags.push(`(${deliveries.map((each) => each.replace('_', '')).join(' OR ')})`)
   return tags
 }
 

@@ -56,21 +56,24 @@ export async function searchMessages(options: SearchOptions): Promise<SearchRepo
   const owner = ownerOf(options.owner)
   const directory = mirrorsDirectory(options.directories)
   const path = mirrorPath(directory, owner)
-  const { isLocal: isWanted } = filters
-  const mirror = !isWanted && existsSync(path) ? openToSearch(path) : undefined
+  const { deliveries } = filters
+  const isLocal = deliveries?.includes('local') === true
+  const mirror = !isLocal && existsSync(path) ? openToSearch(path) : undefined
   const index = await TranscriptIndex.open(directory, options.transcripts)
   const most = limit + beyondLimit
   try {
     if (mirror) await demandMirror(path, mirror.facts, run, run.knownUser(), 'Search it nevertheless?')
-    const inSessions = (isLocal: boolean) =>
-      isWanted === !isLocal ? [] : index.search(query, { ...filters, isLocal }, most, owner)
-    const inMirror = mirror?.store.search(query, { ...filters, isLocal: undefined }, most) ?? []
-    const found = mergeNewest(inMirror, inSessions(false), inSessions(true))
+    const inSessions = (groups: readonly string[]) => {
+      const wanted = groups.filter((each) => deliveries?.includes(each) ?? true)
+      return wanted.length === 0 ? [] : index.search(query, { ...filters, deliveries: wanted }, most, owner)
+    }
+    const inMirror = mirror?.store.search(query, { ...filters, deliveries: undefined }, most) ?? []
+    const found = mergeNewest(inMirror, inSessions(['stored', 'unknown']), inSessions(localDeliveries))
     return {
       results: found.slice(0, limit).map((each) => present(each, query)),
       hasMore: found.length > limit,
       mirror: mirror?.facts,
-      sessions: index.countSessions(owner, isWanted),
+      sessions: index.countSessions(owner, deliveries),
       find: (snippet) => query.find(snippet),
     }
   } finally {
@@ -78,6 +81,9 @@ export async function searchMessages(options: SearchOptions): Promise<SearchRepo
     mirror?.store.close()
   }
 }
+
+/** The deliveries of messages that only this machine has. */
+const localDeliveries = ['local', 'not_sent']
 
 /** A message in the mirror, in a session, or in both. */
 interface Merged {

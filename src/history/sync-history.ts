@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Run } from '../run/run.ts'
 import { countOf } from '../view/format/quantities.ts'
-import { type FetchRun, fetchHistory } from './fetch-history.ts'
+import { type FetchRun, fetchHistory, type Selection } from './fetch-history.ts'
 import { removeDatabase } from './message-database.ts'
 import {
   demandMirror,
@@ -16,21 +16,27 @@ import {
 
 export type SyncRun = FetchRun & Pick<Run, 'clock' | 'confirm' | 'contextOwner' | 'directories' | 'user'>
 
+interface SyncOptions extends Pick<Selection, 'onMessages'> {
+  /** Whether to fetch all messages again, and remove those that the service no longer has. */
+  isFull: boolean
+}
+
 export interface SyncResult {
   facts: MirrorFacts
   path: string
   /** Number of new messages, and of those that the service no longer has. */
   added: number
   removed: number
+  /** Whether this run has seen all messages of the service. */
+  isWhole: boolean
 }
 
 /**
  * Fetches the messages that a mirror does not have yet, the newest first. If it ends early, the next sync
  * fetches newer messages first, and then continues where this one stopped.
- * @param isFull whether to fetch all messages again, and remove those that the service no longer has
  * @throws Failure `conflict` if another process syncs the same history, or if the mirror is of another user; `storage`
  */
-export async function syncHistory(run: SyncRun, isFull: boolean): Promise<SyncResult> {
+export async function syncHistory(run: SyncRun, options: SyncOptions): Promise<SyncResult> {
   const owner = ownerOf(run.contextOwner())
   const path = mirrorPath(mirrorsDirectory(run.directories), owner)
   const user = await run.user()
@@ -40,7 +46,7 @@ export async function syncHistory(run: SyncRun, isFull: boolean): Promise<SyncRe
     const mirror = new Mirror(path, owner)
     try {
       if (user !== undefined) mirror.setUser(user)
-      return await fillMirror(mirror, run, isFull)
+      return await fillMirror(mirror, run, options)
     } finally {
       mirror.close()
     }
@@ -57,18 +63,23 @@ async function replaceMirrorOfOther(path: string, user: string | undefined, run:
   if (!(await demandMirror(path, facts, run, user, 'Replace the mirror?'))) removeDatabase(path)
 }
 
-async function fillMirror(mirror: Mirror, run: SyncRun, isFull: boolean): Promise<SyncResult> {
+async function fillMirror(
+  mirror: Mirror,
+  run: SyncRun,
+  { isFull, ...selection }: SyncOptions,
+): Promise<SyncResult> {
   const startedAt = run.clock.now()
   const { messages: before, isIncomplete } = mirror.facts()
   const kept = () => `The mirror has ${countOf(mirror.facts().messages, 'message')}.`
   if (isFull) mirror.restart(true)
   else if (before > 0 && isIncomplete) run.say(`Resuming an interrupted sync. ${kept()}`)
   try {
-    const mayLack = await fetchHistory(run, mirror)
+    const mayLack = await fetchHistory(run, mirror, selection)
     const added = mirror.facts().messages - before
+    const isWhole = mirror.parts.at(-1)?.ending === 'ended' && !mayLack
     mirror.finish(startedAt, mayLack)
     const facts = mirror.facts()
-    return { facts, path: mirror.path, added, removed: before + added - facts.messages }
+    return { facts, path: mirror.path, added, removed: before + added - facts.messages, isWhole }
   } catch (error) {
     if (mirror.facts().messages > 0) run.say(`${kept()} To continue, run the same command.`)
     throw error

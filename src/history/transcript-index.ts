@@ -30,7 +30,7 @@ interface RecordedSession extends MirrorOwner {
     text: string
     contextId: string | undefined
     id: string | undefined
-    isLocal: boolean
+    delivery: string
   }[]
 }
 
@@ -44,9 +44,10 @@ export interface Transcripts {
 }
 
 const schema = `
-create table if not exists transcripts (
+drop table if exists transcripts;
+create table if not exists sessions (
   id text primary key, size integer not null, modified_at real not null,
-  profile text, base_url text, stored integer not null, local integer not null
+  profile text, base_url text, deliveries text not null
 ) strict;
 create index if not exists messages_of_session on messages (session_id);
 `
@@ -93,8 +94,7 @@ export class TranscriptIndex {
 
   /** Finds messages of the sessions of an owner, the newest first. */
   search(query: SearchQuery, filters: SearchFilters, limit: number, owner: MirrorOwner): FoundMessage[] {
-    const ofOwner =
-      'm.session_id in (select t.id from transcripts t where t.profile is ? and t.base_url is ?)'
+    const ofOwner = 'm.session_id in (select t.id from sessions t where t.profile is ? and t.base_url is ?)'
     return this.#store.search(query, filters, limit, `${ofOwner} and not ${isCopy}`, [
       owner.profile,
       owner.baseUrl,
@@ -109,13 +109,13 @@ export class TranscriptIndex {
     return new Set(this.#store.guard(find).map(({ id }) => String(id)))
   }
 
-  /** Number of sessions of an owner that have messages, for example local ones. */
-  countSessions({ profile, baseUrl }: MirrorOwner, isLocal?: boolean): number {
-    const messages = isLocal === undefined ? 'stored + local' : isLocal ? 'local' : 'stored'
-    const count = this.#store.prepare(
-      `select count(*) count from transcripts where profile is ? and base_url is ? and ${messages} > 0`,
-    )
-    return Number(count.get(profile, baseUrl)?.['count'])
+  /** Number of sessions of an owner that have messages with one of these deliveries (default: any). */
+  countSessions({ profile, baseUrl }: MirrorOwner, deliveries?: readonly string[]): number {
+    const count = this.#store.prepare('select deliveries from sessions where profile is ? and base_url is ?')
+    const found = count.all(profile, baseUrl).map((row) => String(row['deliveries']).split(' '))
+    return found.filter(
+      (each) => each[0] !== '' && (!deliveries || deliveries.some((one) => each.includes(one))),
+    ).length
   }
 
   close(): void {
@@ -123,7 +123,7 @@ export class TranscriptIndex {
   }
 
   async #update({ files, loadReader }: Transcripts): Promise<void> {
-    const rows = this.#store.prepare('select id, size, modified_at from transcripts').all()
+    const rows = this.#store.prepare('select id, size, modified_at from sessions').all()
     const known = new Map(rows.map((row) => [String(row['id']), row]))
     const changed = files.filter(({ id, size, modifiedAt }) => {
       const before = known.get(id)
@@ -150,16 +150,16 @@ export class TranscriptIndex {
         turn,
       })
     }
-    const local = messages.filter(({ isLocal }) => isLocal).length
+    const deliveries = new Set(messages.map(({ delivery }) => delivery))
     this.#store
-      .prepare('insert into transcripts values (?, ?, ?, ?, ?, ?, ?)')
-      .run(id, size, modifiedAt, profile, baseUrl, messages.length - local, local)
+      .prepare('insert into sessions values (?, ?, ?, ?, ?, ?)')
+      .run(id, size, modifiedAt, profile, baseUrl, [...deliveries].join(' '))
   }
 
   #forget(session: string): void {
     const rows = this.#store.prepare('select id from messages where session_id = ?').all(session)
     for (const { id } of rows) this.#store.remove(Number(id))
-    this.#store.prepare('delete from transcripts where id = ?').run(session)
+    this.#store.prepare('delete from sessions where id = ?').run(session)
   }
 }
 

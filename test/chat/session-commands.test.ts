@@ -67,8 +67,8 @@ describe('the sessions of this machine', function () {
   }
 
   it('are listed for the current service, or all with --all, the most recently used first', async () => {
-    const row = `${id}\t${time(3)}\t2\tservice\tsmall\tc1\ttrip\tWhere to? Say it\tlocal\n`
-    const other = `${idElsewhere}\t${time(9)}\t1\tservice\t\t\t${'x'.repeat(59)}…\t${'x'.repeat(59)}…\t\n`
+    const row = `${id}\t${time(3)}\t2\tunknown\tsmall\tc1\ttrip\tWhere to? Say it\tlocal\n`
+    const other = `${idElsewhere}\t${time(9)}\t1\tunknown\t\t\t${'x'.repeat(59)}…\t${'x'.repeat(59)}…\t\n`
     expect(await printed('chat', 'sessions')).to.equal(row)
     expect(await printed('chat', 'sessions', '--all')).to.equal(other + row)
     // A base URL without a key is enough, because nothing is sent.
@@ -79,7 +79,7 @@ describe('the sessions of this machine', function () {
     const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
     expect(lines[0]).to.match(/^ID +UPDATED_AT +STORED +NAME$/)
     expect(lines[1]).to.match(
-      new RegExp(`^${idElsewhere} +${time(9).slice(0, 16).replace('T', ' ')} +service `),
+      new RegExp(`^${idElsewhere} +${time(9).slice(0, 16).replace('T', ' ')} +unknown `),
     )
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })

@@ -47,7 +47,7 @@ export async function syncFrom(
       confirm: async () => {},
       ...more,
     }
-    return await syncHistory(run, isFull)
+    return await syncHistory(run, { isFull })
   } finally {
     await client.close()
   }

@@ -7,6 +7,7 @@ import { countOf } from '../../view/format/quantities.ts'
 import { noteReplyEnd } from '../../view/reply-end.ts'
 import { Exchange } from '../exchange.ts'
 import type { SessionOptions } from '../session-options.ts'
+import { isGone } from '../transcript/check-deliveries.ts'
 import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
 import { describeExchange } from './describe-exchange.ts'
 import { recover } from './recover-reply.ts'
@@ -48,7 +49,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
   const onContext = (id: string): void => {
     setImmediate(() => {
-      if (conversation.contextId === id) void options.rememberContext(id)
+      if (conversation.contextId === id) void rememberContext(session)
     })
   }
   const { clock } = options.run
@@ -106,6 +107,10 @@ async function reportTurn(
   const failure = exchange.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
     output.showFailure(failure)
+    const { contextId } = session.conversation
+    const mayBeGone = failure.kind === 'not_found' && !exchange.isCompletion && contextId !== undefined
+    if (mayBeGone && (await isGone(session.options.run, session.client, contextId, session.recorder)))
+      output.note('[the service no longer has this conversation; /fork continues in a copy on this machine]')
     return false
   }
   if (!end && text === '') {
@@ -157,9 +162,10 @@ function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
   return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
-async function rememberContext({ conversation, options }: PromptHost): Promise<void> {
+async function rememberContext({ conversation, options, recorder }: PromptHost): Promise<void> {
   const { mode, contextId } = conversation
-  if (mode === 'context' && contextId !== undefined) await options.rememberContext(contextId)
+  if (recorder.path === undefined && mode === 'context' && contextId !== undefined)
+    await options.rememberContext(contextId)
 }
 
 /** Shows a status if a reply has begun and no more text arrives. @returns stops watching */

@@ -34,7 +34,7 @@ export function listTranscripts(
     const summary = summarize(path)
     if (summary && (!owner || belongsTo(summary, owner)) && isWanted(summary)) found.push(summary)
   }
-  return found.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+  return found
 }
 
 /** The session in which this machine last used a conversation of the service. */
@@ -92,7 +92,7 @@ export function describeSummary(
     id,
     updated_at: updatedAt,
     turns,
-    stored: summary.isOnService ? 'service' : 'local',
+    stored: summary.delivery === 'stored' ? 'service' : summary.delivery,
     mode,
     model: model ?? null,
     context_id: contextId ?? null,

@@ -1,4 +1,4 @@
-import { rmSync, statSync, utimesSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { forgetLastContexts } from '../../config/last-context.ts'
 import type { Directories } from '../../system/files/directories.ts'
@@ -41,16 +41,13 @@ export function lockTranscripts(paths: readonly string[]) {
 }
 
 /**
- * Names a session. The time of its last use stays, because lists are in that order.
+ * Names a session.
  * @throws Failure `conflict` if another process has it open; `storage`
  */
 export function renameTranscript(path: string, name: string): void {
   const writer = TranscriptWriter.reopen(path)
   try {
-    const { atime, mtime } = statSync(path)
-    writer.append({ type: 'name', name })
-    writer.sync()
-    withStorageErrors(path, 'written', () => utimesSync(path, atime, mtime))
+    writer.annotate([{ type: 'name', name }])
   } finally {
     writer.close()
   }

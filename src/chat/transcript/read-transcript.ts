@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import type { SaidMessage, Transcript } from './transcript.ts'
 import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
-import { type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
-import { endOf, isEnded, openTurn, type Turn, takeLine } from './turn.ts'
+import { type Delivery, type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
+import { deliveryOf, endOf, isEnded, openTurn, type Turn, takeLine } from './turn.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.
@@ -33,7 +33,7 @@ export function readMessages(path: string) {
   const { id, profile, baseUrl, turns } = readTranscript(path)
   const messages = turns.flatMap((turn) => {
     const { at, user, reply, repliedAt = at, contextId } = turn
-    const common = { turn: turn.number, contextId, isLocal: isLocal(turn) }
+    const common = { turn: turn.number, contextId, delivery: deliveryOf(turn) }
     const none = { id: undefined, end: undefined }
     const prompt = { ...common, ...none, role: 'user', at, text: user, isComplete: true }
     if (reply === '') return [prompt]
@@ -41,12 +41,6 @@ export function readMessages(path: string) {
     return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, ...ended }]
   })
   return { id, profile, baseUrl, messages }
-}
-
-/** Whether only this machine stores a turn: a completion, or a reply for which the service has named no conversation. */
-export function isLocal({ mode, contextId, reply, firstMs }: Turn): boolean {
-  const hasReply = reply !== '' || firstMs !== undefined
-  return mode === 'completions' || (contextId === undefined && hasReply)
 }
 
 /**
@@ -65,6 +59,7 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
     turns: [],
     conversation: [],
     lacksBeginning: false,
+    delivery: 'not_sent',
     isOnService: true,
   }
   let recorded: SaidMessage[] = []
@@ -100,7 +95,6 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
       case 'user':
         turn = openTurn(line, transcript)
         transcript.turns.push(turn)
-        if (transcript.mode === 'completions') transcript.isOnService = false
         break
       default:
         if (turn?.number !== line.turn) turn = transcript.turns.findLast(({ number }) => number === line.turn)
@@ -110,13 +104,16 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
     }
   }
   transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
-  // The lines of replies may be missing.
-  const hasReply = transcript.turns.some(({ reply, firstMs }) => reply !== '' || firstMs !== undefined)
-  if (transcript.contextId === undefined && hasReply) {
-    // The service has named no conversation, so only this machine can continue the conversation.
+  const delivered = transcript.turns.filter((one) => deliveryOf(one) !== 'not_sent')
+  const last = delivered.at(-1)
+  // If the service has named no conversation, only this machine can continue the conversation.
+  if (transcript.contextId === undefined && delivered.some((one) => deliveryOf(one) === 'local'))
     transcript.mode = 'completions'
-    transcript.isOnService = false
-  }
+  const isSame = last?.mode === 'context' && last.contextId === transcript.contextId
+  transcript.isOnService = transcript.mode === 'context' || !last || (isSame && last.contextId !== undefined)
+  const order: Delivery[] = ['local', 'unknown', 'stored']
+  const least = order.find((each) => delivered.some((one) => deliveryOf(one) === each)) ?? 'not_sent'
+  transcript.delivery = transcript.isOnService ? least : 'local'
   return transcript
 }
 
@@ -136,12 +133,6 @@ function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineO
 }
 
 function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
-  if (line.mode === 'context') transcript.isOnService = true
-  else if (transcript.mode === 'context') {
-    // If the conversation differs from the last one, the reply in the new one failed.
-    const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
-    transcript.isOnService = isSameContext || transcript.turns.length === 0
-  }
   transcript.mode = line.mode
   const { context_id: contextId, model, system, temperature, max_tokens: maxTokens } = line
   Object.assign(transcript, { contextId, model, system, temperature, maxTokens })

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { basename, sep } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { systemClock } from '../../system/clock.ts'
@@ -39,6 +39,21 @@ export function transcriptFiles(directory: string) {
     const id = name.slice(0, -extension.length)
     return found ? [{ id, path, size: found.size, modifiedAt: found.mtimeMs }] : []
   })
+}
+
+/**
+ * The time in ms of the next use of a session in a directory. It is later than all earlier ones, also if the clock was
+ * ahead then: the transcripts, and a file beside their directory, have the times as those of their last changes.
+ */
+export function nextUse(directory: string): number {
+  const path = `${directory}.order`
+  const last =
+    statSync(path, { throwIfNoEntry: false })?.mtimeMs ??
+    transcriptFiles(directory).reduce((latest, { modifiedAt }) => Math.max(latest, modifiedAt), 0)
+  const time = Math.max(systemClock.now(), Math.floor(last) + 1)
+  closeSync(openSync(path, 'a', 0o600))
+  utimesSync(path, time / 1000, time / 1000)
+  return time
 }
 
 /** @param suffix which their file names have after the extension */

@@ -4,6 +4,13 @@ import { orElse } from '../../contract/or-else.ts'
 import { replyEnds } from '../../contract/reply/reply-end.ts'
 import { message, type Usage } from '../../contract/resources/completion.ts'
 
+/**
+ * Where a turn is. `stored`: the service confirmed that it has it; `local`: only this machine has it; `not_sent`: the
+ * request certainly had no effect; `unknown`: the service may have it.
+ */
+const deliveries = ['stored', 'local', 'not_sent', 'unknown'] as const
+export type Delivery = (typeof deliveries)[number]
+
 const text = z.string()
 const optionalText = z.optional(z.string())
 const number = z.number()
@@ -53,7 +60,10 @@ const transcriptLine = z.discriminatedUnion('type', [
     interrupted: z.optional(z.literal(true)),
     error: z.optional(z.object({ code: text, message: text })),
     ...{ first_ms: optionalNumber, total_ms: optionalNumber },
+    delivery: z.catch(z.optional(z.enum(deliveries)), undefined),
   }),
+  /** What the history of the service shows later. */
+  z.object({ type: z.literal('delivery'), turn: number, delivery: z.enum(deliveries) }),
   /** The whole reply, read from the history of the service later. */
   z.object({ type: z.literal('recovered'), turn: number, at: text, text }),
 ])

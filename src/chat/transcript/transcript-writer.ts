@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
@@ -8,6 +8,7 @@ import { demandProcessLock } from '../../system/files/process-lock.ts'
 import {
   extension,
   makeSessionId,
+  nextUse,
   sessionIdOf,
   storageFailure,
   transcriptNames,
@@ -25,6 +26,8 @@ export class TranscriptWriter {
   /** Lines before the first prompt. A session without a prompt creates no file. */
   #waiting: TranscriptLine[]
   readonly #log: LineLog
+  /** Of this writer, in ms: lists are in this order. */
+  #usedAt: number | undefined
   /** Undefined before the file is opened. */
   #release: (() => void) | undefined
 
@@ -92,7 +95,20 @@ export class TranscriptWriter {
     }
     // In one write, so that a crash does not separate them.
     this.#log.appendNow(lines.map((line) => JSON.stringify(line)).join('\n'))
+    withStorageErrors(this.path, 'written', () => {
+      if (lines.some(({ type }) => type === 'user' || type === 'end'))
+        this.#usedAt = nextUse(dirname(this.path))
+      if (this.#usedAt !== undefined) utimesSync(this.path, this.#usedAt / 1000, this.#usedAt / 1000)
+    })
     this.#waiting = []
+  }
+
+  /** Appends what is no use of the session. The time of its last use stays, because lists are in that order. */
+  annotate(lines: readonly TranscriptLine[]): void {
+    const { atime, mtime } = statSync(this.path)
+    this.append(lines)
+    this.sync()
+    withStorageErrors(this.path, 'written', () => utimesSync(this.path, atime, mtime))
   }
 
   /** Flushes all appended lines to disk. */

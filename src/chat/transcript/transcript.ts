@@ -1,6 +1,7 @@
 import type { Message } from '../../contract/resources/completion.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
 import { oneLine } from '../../terminal/strip-controls.ts'
+import type { Delivery } from './transcript-line.ts'
 import type { Turn } from './turn.ts'
 
 /** The name of the profile with an ID. Undefined if the profile was removed. */
@@ -53,7 +54,9 @@ export interface Transcript {
    * without a reply are omitted.
    */
   conversation: SaidMessage[]
-  /** Whether the service has all of it, also if replies come from completions. */
+  /** Where its turns are: `local` if some are only here, else `unknown`, `stored`, or `not_sent` if none was sent. */
+  delivery: Delivery
+  /** Whether the service has all messages of the conversation, also if replies come from completions. */
   isOnService: boolean
   /** Whether only the service has earlier messages. */
   lacksBeginning: boolean

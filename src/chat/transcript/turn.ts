@@ -2,7 +2,7 @@ import { endOfReason, type ReplyEnd } from '../../contract/reply/reply-end.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { noteReplyEnd } from '../../view/reply-end.ts'
-import type { LineOf } from './transcript-line.ts'
+import type { Delivery, LineOf } from './transcript-line.ts'
 
 /**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end; `truncated`: by the service
@@ -29,6 +29,8 @@ export interface Turn {
   status: TurnStatus
   /** Why the reply is not complete. */
   reason?: string | undefined
+  /** Undefined while the reply arrives, and in transcripts of earlier versions. See `deliveryOf`. */
+  delivery?: Delivery | undefined
   id?: string
   /** The model that the reply names. */
   model?: string
@@ -45,7 +47,7 @@ export interface Turn {
   events: { v: 1; type: string; text?: string }[]
 }
 
-export type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>
+export type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'delivery' | 'recovered'>
 
 export function openTurn(
   { turn: number, at, text: user }: LineOf<'user'>,
@@ -68,7 +70,8 @@ export function openTurn(
 export function takeLine(turn: Turn, line: ReplyLine): void {
   if ('at' in line) turn.repliedAt ??= line.at
   if (line.type === 'recovered') recover(turn, line.text)
-  if (line.type === 'recovered' || turn.status !== 'lost') return
+  if (line.type === 'delivery') turn.delivery = line.delivery
+  if (line.type === 'recovered' || line.type === 'delivery' || turn.status !== 'lost') return
   if (line.type === 'start' || line.type === 'end') {
     if (line.id !== undefined) turn.id = line.id
     turn.contextId = line.context_id ?? turn.contextId
@@ -95,7 +98,52 @@ function finish(turn: Turn, line: LineOf<'end'>): void {
   if (tools) turn.tools = tools
   turn.firstMs = line.first_ms
   turn.totalMs = line.total_ms
+  turn.delivery = line.delivery ?? deliveryOf(turn, refusals.has(error?.code ?? ''))
 }
+
+/** Codes of errors of earlier versions, which did not record the delivery, that mean a refusal. */
+const refusals = new Set([
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'rejected',
+  'refused',
+  'rate_limited',
+  'tls',
+])
+
+interface SentMessage extends Pick<Turn, 'mode' | 'contextId' | 'firstMs' | 'end'> {
+  /** Whether anything of a reply has arrived. */
+  hasBegun: boolean
+  /** Whether the request certainly had no effect. */
+  isRefused: boolean
+}
+
+/** Decides a delivery when the outcome of the request is known. */
+export function decideDelivery({
+  mode,
+  contextId,
+  firstMs,
+  end,
+  hasBegun,
+  isRefused,
+}: SentMessage): Delivery {
+  if (!hasBegun && isRefused) return 'not_sent'
+  // The service stores no completion, and without the name of its conversation, no message can be found there.
+  if (mode === 'completions' || (hasBegun && contextId === undefined)) return 'local'
+  return hasBegun && (firstMs !== undefined || end !== 'failed') ? 'stored' : 'unknown'
+}
+
+/** What is known of the delivery of a turn. */
+export function deliveryOf(turn: Turn, isRefused = false): Delivery {
+  if (turn.delivery) return turn.delivery
+  const hasBegun = isEnded(turn) || turn.firstMs !== undefined || turn.events[0]?.type === 'start'
+  const end = turn.end ?? (turn.status === 'failed' ? 'failed' : undefined)
+  return decideDelivery({ ...turn, end, hasBegun, isRefused })
+}
+
+/** The deliveries of messages that only this machine has. */
+export const isLocal = (delivery: Delivery): boolean => delivery === 'local' || delivery === 'not_sent'
 
 /** Replaces the reply with the text from the history. The part that had arrived is a prefix of it, or wrong. */
 function recover(turn: Turn, text: string): void {

@@ -3,6 +3,7 @@ import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
+import { orElse } from '../../contract/or-else.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { countOf, describeAge } from '../../view/format/quantities.ts'
@@ -20,7 +21,13 @@ export async function chooseBeginning(
   context: Context,
   needsReply: boolean,
 ): Promise<ConversationStart> {
-  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
+  if (flags.context !== undefined) {
+    const { findTranscriptOfContext } = await import('../../chat/transcript/list-transcripts.ts')
+    const find = (id: string) =>
+      findTranscriptOfContext(context.directories.sessions, context.contextOwner(), id)
+    const path = flags.fork === undefined ? undefined : find(flags.context)?.path
+    return { kind: 'context', id: flags.context, path }
+  }
   if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
   if (flags.resume !== undefined)
     return { kind: 'transcript', path: await findSession(context, flags.resume) }
@@ -61,11 +68,15 @@ async function continueLast(context: Context, needsReply: boolean, isFork: boole
   return begin
 }
 
-/** Stores the conversation for `--continue`. The reply has been shown, so a failure is only a warning. */
+/**
+ * Stores a conversation that is not recorded, for `--continue`. The reply has been shown, so a failure is only a warning.
+ */
 export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
   if (!contextId) return
   try {
-    const last = { id: contextId, at: isoNow(context.host.clock) }
+    const { nextUse } = await import('../../chat/transcript/transcript-files.ts')
+    const usedAt = orElse(() => nextUse(context.directories.sessions), context.host.clock.now())
+    const last = { id: contextId, at: isoNow(context.host.clock), usedAt }
     await rememberLastContext(context.directories, context.contextOwner(), last)
   } catch (error) {
     await context.output.warn(

@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type { OpenOptions } from '../../chat/conversation-start.ts'
 import type { Exchange } from '../../chat/exchange.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
@@ -41,6 +42,10 @@ export default class ChatSend extends BaseCommand {
   static override flags = {
     ...messageFlags,
     ...continueFlags,
+    fork: Flags.boolean({
+      summary: 'With --continue or --context: continue in a copy, which this machine stores',
+      relationships: [{ type: 'some', flags: ['continue', 'context'] }],
+    }),
     'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,
@@ -74,9 +79,10 @@ export default class ChatSend extends BaseCommand {
     if (flags.each !== undefined) return (await import('./each.ts')).sendEach(context, line, flags)
     const { readSchema } = flags.schema ? await import('./structured/json-schema.ts') : {}
     const schema = readSchema?.(flags.schema ?? '', context)
-    const begin = await chooseBeginning(flags, context, true)
+    const fork = flags.fork || undefined
+    const begin = await chooseBeginning({ ...flags, fork }, context, true)
     const { message, model, ...parameters } = await readMessage(line, context)
-    const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
+    const isCompletion = fork || begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined
     const view = isCompletion ? completionView : sendView
     const isShown = output.showsText(view) && context.streams.isShown
@@ -86,7 +92,7 @@ export default class ChatSend extends BaseCommand {
     const asText = streams && (extract !== undefined || output.streamsText(view))
     if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
-    const { exchange, close } = await openExchange(context, { begin, parameters, model }, schema)
+    const { exchange, close } = await openExchange(context, { begin, fork, parameters, model }, schema)
     const findFault = () => faultOf(exchange, context)
     const reply = new ReplyPrinter(context, view, { ...flags, findFault })
     try {
@@ -105,12 +111,29 @@ export default class ChatSend extends BaseCommand {
       const fault = schema ? undefined : findFault()
       if (fault) throw fault
     } catch (error) {
-      throw explainRefusal(error, flags)
+      exchange.close()
+      throw await explain(error, exchange, context, flags)
     } finally {
       reply.end()
       await close()
     }
   }
+}
+
+/** If the service no longer has the conversation, the hint names a fork. */
+async function explain(
+  error: unknown,
+  { conversation: { contextId }, isCompletion }: Exchange,
+  context: Context,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  if (isCompletion || contextId === undefined || !(error instanceof Failure && error.kind === 'not_found'))
+    return explainRefusal(error, flags)
+  const { isGone } = await import('../../chat/transcript/check-deliveries.ts')
+  if (!(await isGone(context, await context.connect(), contextId))) return error
+  const words = ['chat', 'send', '--context', contextId, '--fork', 'MESSAGE']
+  const message = `The service no longer has the conversation ${contextId}. This machine has its messages`
+  return error.reworded(message, { hint: `Continue in a copy with: ${commandFor(context, ...words)}` })
 }
 
 /** A service without the endpoint for completions says only that it does not know the path. */
@@ -135,7 +158,7 @@ function faultOf(exchange: Exchange, context: Context): Failure | undefined {
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
 async function openExchange(
   context: Context,
-  chosen: Pick<OpenOptions, 'begin' | 'parameters' | 'model'>,
+  chosen: Pick<OpenOptions, 'begin' | 'fork' | 'parameters' | 'model'>,
   schema: ReplySchema | undefined,
 ) {
   const { options, dryRun, signal, host, output } = context
@@ -161,7 +184,7 @@ async function openExchange(
   const close = async (): Promise<void> => {
     withdrawCleanup()
     exchange.close()
-    await rememberContext(context, exchange.contextId)
+    if (recorder.path === undefined) await rememberContext(context, exchange.contextId)
     if (lost) {
       const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])
       await output.warn(`This machine does not record the message and its reply: ${words}`)

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import type { Delivery } from '../../chat/transcript/transcript-line.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { allRows, rowLimitFlag, rowsToShow, storedFlags } from '../../cli/flags/shared-flags.ts'
@@ -31,12 +32,13 @@ export default class ChatSessions extends LocalCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
     const { describeSummary, listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
+    const { isLocal } = await import('../../chat/transcript/turn.ts')
     const { directories } = context
     const { search } = flags
     const limit = rowsToShow(flags.limit, context.output, flags.all ? allRows : 50)
     const owner = flags.all ? undefined : context.contextOwner()
-    const isWanted = ({ isOnService }: { isOnService: boolean }) =>
-      flags.local ? !isOnService : isOnService || !flags.stored
+    const isWanted = ({ delivery }: { delivery: Delivery }) =>
+      flags.local ? isLocal(delivery) : delivery === 'stored' || !flags.stored
     const found =
       search === undefined
         ? listTranscripts(directories.sessions, owner, { limit: limit + 1, isWanted })

@@ -52,13 +52,15 @@ export default class HistoryExport extends BaseCommand {
     const typed = raw.find((token) => token.type === 'flag' && token.flag === 'since')
     const format = formatOfFile(flags.to ?? '', formats, options.output) ?? 'jsonl'
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
+    const { DeliveryCheck } = await import('../../chat/transcript/check-deliveries.ts')
     const { readLocalMessages } = await import('../../chat/transcript/local-messages.ts')
     const unreadable: Failure[] = []
     const onUnreadable = (failure: Failure) => unreadable.push(failure)
-    const selection = { since, contextId: flags.context, onUnreadable }
-    const local = flags.stored
-      ? []
-      : readLocalMessages(context.directories.sessions, context.contextOwner(), selection)
+    const selection = { since, contextId: flags.context, hasUnknown: !flags.local, onUnreadable }
+    const { sessions } = context.directories
+    const owner = context.contextOwner()
+    const local = flags.stored ? [] : readLocalMessages(sessions, owner, selection)
+    const check = flags.local ? undefined : new DeliveryCheck(sessions, owner, flags.context)
     const { exportHistory } = await import('../../history/export-history.ts')
     const target = context.target()
     const { service, local: own } = await exportHistory(context, {
@@ -70,6 +72,8 @@ export default class HistoryExport extends BaseCommand {
       sinceText: typed?.input,
       credential: target.kind === 'remote' ? target.fromEnvironment?.secret : undefined,
       to,
+      onMessages: (messages) => check?.see(messages),
+      onFetched: (isWhole) => check?.settle(isWhole),
       isStdoutClosed: () => context.streams.isUnread,
       onExit: context.host.onExit,
       writeToStdout: (bytes) => output.showBytes(bytes),

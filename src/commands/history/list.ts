@@ -36,6 +36,11 @@ export default class HistoryList extends BaseCommand {
     const query = { context_id: flags.context, limit: flags.limit, before: flags.before }
     const answer = await client.history.page(query)
     await context.show(historyView, answer)
+    const { DeliveryCheck } = await import('../../chat/transcript/check-deliveries.ts')
+    const check = new DeliveryCheck(context.directories.sessions, context.contextOwner(), flags.context)
+    const messages = answer.body?.messages
+    if (Array.isArray(messages)) check.see(messages)
+    check.settle(flags.before === undefined && answer.body?.has_more === false && Array.isArray(messages))
     if (answer.body?.has_more) context.output.progress(this.#describeMore(answer.body.messages ?? []))
   }
 

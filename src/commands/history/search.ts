@@ -40,8 +40,9 @@ export default class HistorySearch extends LocalCommand {
     const { args, flags, context } = await this.start(HistorySearch)
     const { output, host } = context
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
-    const isLocal = flags.local || (flags.stored ? false : undefined)
-    const filters = { since, role: flags.role, contextId: flags.context, isLocal }
+    const isLocal = flags.local
+    const deliveries = isLocal ? ['local', 'not_sent'] : flags.stored ? ['stored'] : undefined
+    const filters = { since, role: flags.role, contextId: flags.context, deliveries }
     const report = await searchHistory(context, args.words, filters, rowsToShow(flags.limit, output, 20))
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
@@ -58,7 +59,7 @@ export default class HistorySearch extends LocalCommand {
 function describeSearch(
   { results, hasMore, sessions, mirror }: SearchReport,
   sync: string,
-  isLocal: boolean | undefined,
+  isLocal: boolean,
 ): string {
   const found = results.length === 0 ? 'No message found. ' : ''
   const more = hasMore ? 'There are more messages; to see them, use --limit. ' : ''

@@ -28,7 +28,13 @@ export default class HistorySync extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistorySync)
     const { syncHistory } = await import('../../history/sync-history.ts')
-    const { facts, path, added, removed } = await syncHistory(context, flags.full === true)
+    const { DeliveryCheck } = await import('../../chat/transcript/check-deliveries.ts')
+    const check = new DeliveryCheck(context.directories.sessions, context.contextOwner())
+    const { facts, path, added, removed, isWhole } = await syncHistory(context, {
+      isFull: flags.full === true,
+      onMessages: (messages) => check.see(messages),
+    })
+    check.settle(isWhole)
     await context.output.show(syncedHistoryView, {
       messages: facts.messages,
       added,

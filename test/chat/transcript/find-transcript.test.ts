@@ -49,8 +49,8 @@ describe('the list of transcripts', () => {
 
   it('has the most recently used first, with a summary of each', () => {
     withDirectory((directory) => {
+      const second = write(directory, turn(6))
       const first = write(directory, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
-      const second = write(directory, turn(3))
       const [one, two] = listTranscripts(directory)
       expect(one).to.deep.include({
         ...work,
@@ -63,7 +63,7 @@ describe('the list of transcripts', () => {
         model: 'small',
         firstMessage: 'question 1',
       })
-      expect(two).to.include({ id: second.id, name: 'question 3', isNamed: false })
+      expect(two).to.include({ id: second.id, name: 'question 6', isNamed: false })
     })
   })
 

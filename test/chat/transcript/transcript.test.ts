@@ -158,6 +158,7 @@ describe('a transcript', () => {
           reply: 'Hello \ud83d',
           repliedAt: at,
           status: 'complete',
+          delivery: 'stored',
           contextId: 'c1',
           mode: 'context',
           id: 'm1',

@@ -46,11 +46,13 @@ describe('the sessions of this machine', () => {
 
   it('are selected with chat sessions --local and --stored by where the conversation is stored', async () => {
     const [service, machine] = [plant('of the service', 1, 'ctx_1'), plant('of this machine', 2)]
-    const open = TranscriptWriter.reopen(machine.path)
-    // A reply that names no conversation.
-    const at = '2026-01-02T03:04:05Z'
-    open.append({ type: 'end', turn: 1, at, complete: true, verified: true, first_ms: 1 })
-    open.close()
+    // A reply that names a conversation, and one that names none.
+    for (const [index, { path }] of [service, machine].entries()) {
+      const open = TranscriptWriter.reopen(path)
+      const at = `2026-01-02T03:04:05.00${index}Z`
+      open.append({ type: 'end', turn: 1, at, complete: true, verified: true, first_ms: 1 })
+      open.close()
+    }
     for (const [flags, ids] of [
       [[], [machine.id, service.id]],
       [['--local'], [machine.id]],
