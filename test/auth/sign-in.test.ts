@@ -44,6 +44,8 @@ import {
 } from '../support/sign-in-by-http.ts'
 import { until } from '../support/until.ts'
 
+const onPosix = process.platform === 'win32' ? it.skip : it
+
 const scope = ['--scope', 'chat:write']
 
 describe('auth login', () => {
@@ -111,8 +113,7 @@ describe('auth login', () => {
     })
   })
 
-  it('stores the token for its owner only', async function () {
-    if (process.platform === 'win32') return this.skip()
+  onPosix('stores the token for its owner only', async () => {
     await signIn(sandbox, { server, service }, scope)
     const [path = ''] = findCredentials(sandbox)
     expect(statSync(path).mode & 0o777).to.equal(0o600)
@@ -247,12 +248,8 @@ describe('auth login', () => {
     return page
   }
 
-  const ofTokenEndpoint: [
-    string,
-    number,
-    (server: AuthorizationServer) => Behavior,
-    ...(string | RegExp)[],
-  ][] = [
+  type Responding = (server: AuthorizationServer) => Behavior
+  const ofTokenEndpoint: [string, number, Responding, ...(string | RegExp)[]][] = [
     ['a web page', 1, () => webPage],
     ['a body that is not JSON', 1, () => garbage],
     ['500', 69, () => answer(500, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '500'],
@@ -330,38 +327,24 @@ describe('auth login', () => {
   })
 
   const http = 'http://tokens.example/oauth/token'
-  const beforeTheBrowser: [string, string[], (document: Record<string, unknown>) => unknown, ...string[]][] =
+  type Metadata = Record<string, unknown>
+  const beforeTheBrowser: [string, string[], (found: Metadata) => unknown, ...string[]][] = [
+    ['a token endpoint over plain HTTP', ['--token-url', http], (found) => found, 'tokens.example'],
+    ['metadata with such an endpoint', [], (found) => ({ ...found, token_endpoint: http }), 'tokens.example'],
+    ['no token endpoint', [], () => undefined, '--token-url'],
+    ['metadata that are an array', [], () => []],
+    ['metadata without one', [], (found) => ({ ...found, token_endpoint: undefined }), '--token-url'],
     [
-      ['a token endpoint over plain HTTP', ['--token-url', http], (document) => document, 'tokens.example'],
-      [
-        'metadata with a token endpoint over plain HTTP',
-        [],
-        (document) => ({ ...document, token_endpoint: http }),
-        'tokens.example',
-      ],
-      ['no token endpoint', [], () => undefined, '--token-url'],
-      ['metadata that are an array', [], () => []],
-      [
-        'metadata without a token endpoint',
-        [],
-        (document) => ({ ...document, token_endpoint: undefined }),
-        '--token-url',
-      ],
-      [
-        'a token endpoint with an empty first path segment',
-        ['--token-url', 'http://127.0.0.1:1//x'],
-        (d) => d,
-      ],
-      [
-        'metadata with a list of token endpoints',
-        [],
-        (document) => ({ ...document, token_endpoint: [document['token_endpoint']] }),
-      ],
-      ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
-    ]
+      'a token endpoint with an empty first segment',
+      ['--token-url', 'http://127.0.0.1:1//x'],
+      (found) => found,
+    ],
+    ['metadata with a list', [], (found) => ({ ...found, token_endpoint: [found['token_endpoint']] })],
+    ['metadata of another issuer', [], (found) => ({ ...found, issuer: 'https://attacker.example' })],
+  ]
   for (const [what, more, metadata, ...words] of beforeTheBrowser)
     it(`exits 2 before the browser opens with ${what}`, async () => {
-      server.script.metadata = (document) => metadata(document) as Record<string, unknown> | undefined
+      server.script.metadata = (document) => metadata(document) as Metadata | undefined
       const browser = createFakeBrowser(sandbox)
       const flags = [...loginFlags({ server, service }), ...more]
       const run = await startLogin(sandbox, flags, { stdin: '', env: browser.env }).ended
@@ -412,8 +395,7 @@ describe('auth login, while it waits for the browser', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)
-    it(`exits ${exitCode} on ${signal}, and closes the port`, async function () {
-      if (process.platform === 'win32') return this.skip()
+    onPosix(`exits ${exitCode} on ${signal}, and closes the port`, async () => {
       const { address, interrupt, ended } = start()
       const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
       expect(await listens(redirectUri)).to.equal(true)
@@ -424,8 +406,7 @@ describe('auth login, while it waits for the browser', () => {
       expect(await listens(redirectUri)).to.equal(false)
     })
 
-  it('shows in the browser that the sign-in failed after Ctrl-C', async function () {
-    if (process.platform === 'win32') return this.skip()
+  onPosix('shows in the browser that the sign-in failed after Ctrl-C', async () => {
     await using silence = await startScriptedServer(silent)
     const { address, interrupt, ended } = start(...['--token-url', `${silence.url}/token`])
     const page = signInByHttp((await address()).href)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
-import { perSuite } from '../support/lifetime.ts'
+import { closing, perSuite } from '../support/lifetime.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
 
 /** A response body that has the required fields of every endpoint. */
@@ -57,18 +57,6 @@ describe('the client', () => {
     )
   })
 
-  it('uses one connection for consecutive requests', async () => {
-    const ports = new Set<number | undefined>()
-    await using counted = await startScriptedServer((request, response, incoming) => {
-      ports.add(incoming.socket.remotePort)
-      return generous(request, response, incoming)
-    })
-    const own = new Client({ baseUrl: counted.url })
-    for (const call of Object.values(calls)) await call(own)
-    expect(ports).to.have.lengthOf(1)
-    await own.close()
-  })
-
   it('sends a new request before it has processed all concurrent responses, and opens no new connection', async () => {
     const workers = 8
     const waiting: (() => unknown)[] = []
@@ -80,7 +68,9 @@ describe('the client', () => {
       if (waiting.length === workers) for (const respond of waiting.splice(0)) respond()
     })
     const log: string[] = []
-    const own = new Client({ baseUrl: counted.url, observe: ({ type }) => type === 'sent' && log.push(type) })
+    await using own = closing(
+      new Client({ baseUrl: counted.url, observe: ({ type }) => type === 'sent' && log.push(type) }),
+    )
     const work = async () => {
       await own.chat.models()
       log.push('processed')
@@ -90,6 +80,5 @@ describe('the client', () => {
     expect(log.filter((type) => type === 'sent')).to.have.lengthOf(2 * workers)
     expect(log.indexOf('sent', workers)).to.be.lessThan(log.lastIndexOf('processed'))
     expect(ports).to.have.lengthOf(workers)
-    await own.close()
   })
 })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientEvent } from '../../src/client/client-event.ts'
+import { closing } from '../support/lifetime.ts'
 import {
   type Behavior,
   deadUrl,
@@ -104,23 +105,21 @@ describe('a failed request', () => {
 
   it('is sent again for every method if no connection was made, since nothing was sent', async () => {
     await start(silent)
-    const dead = new Client({ baseUrl: await deadUrl(), internal: { clock } })
+    await using dead = closing(new Client({ baseUrl: await deadUrl(), internal: { clock } }))
     const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('unreachable')
     expect(failure.message).to.match(/^Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused$/)
     expect(hintOf(failure)).to.match(/^Check the base URL\. If it is the embedded service, start it with: /)
     expect(clock.waits).to.have.lengthOf(2)
-    await dead.close()
   })
 
   it('is not sent again if the host name is unknown', async () => {
     await start(silent)
-    const lost = new Client({ baseUrl: 'https://no-such-host.invalid', internal: { clock } })
+    await using lost = closing(new Client({ baseUrl: 'https://no-such-host.invalid', internal: { clock } }))
     const failure = await failureOf(lost.settings.get())
     // A resolver that is unreachable itself fails with EAI_AGAIN, which may be temporary.
     if (/no such host/.test(failure.message)) expect(clock.waits).to.deep.equal([])
     expect(failure.kind).to.equal('unreachable')
-    await lost.close()
   })
 
   describe('with a rate limit', () => {
@@ -142,9 +141,7 @@ describe('a failed request', () => {
     it('fails immediately if the wait exceeds the remaining time, and says when to try again', async () => {
       await start([limited({ 'retry-after': '40' }), limited({ 'retry-after': '1800' })], { maxWait: 60_000 })
       const failure = await failureOf(client.chat.send({ message: 'hi' }))
-      expect(failure.kind).to.equal('rate_limited')
-      expect(failure.status).to.equal(429)
-      expect(failure.code).to.equal('rate_limit_exceeded')
+      expect(failure).to.include({ kind: 'rate_limited', status: 429, code: 'rate_limit_exceeded' })
       expect(failure.message).to.equal('Rate limit exceeded')
       expect(hintOf(failure)).to.match(/^Try again in 30 min \(at \d{4}-.*Z\), or .*--max-wait 30m$/)
       expect(clock.waits).to.deep.equal([40_000])

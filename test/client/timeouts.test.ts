@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { StreamEvent } from '../../src/contract/resources/stream-event.ts'
-import { perTest } from '../support/lifetime.ts'
+import { closing, perTest } from '../support/lifetime.ts'
 import { delayed, failing, json, type Script, silent, sse, stream } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 import { failureOf, reasonOf } from './capture.ts'
@@ -21,8 +21,7 @@ describe('a request with a timeout or an abort signal', () => {
     await until(() => server.requests.length === 1)
     held.fire()
     const failure = await failing
-    expect(failure.kind).to.equal('timeout')
-    expect(failure.message).to.equal(`No response from ${server.url} within 77 s`)
+    expect(failure).to.include({ kind: 'timeout', message: `No response from ${server.url} within 77 s` })
   })
 
   it('fails if the whole response body does not arrive within the timeout', async () => {
@@ -63,26 +62,26 @@ describe('a request with a timeout or an abort signal', () => {
       await start(silent)
       const { port } = mute.address() as AddressInfo
       const options = { baseUrl: `https://127.0.0.1:${port}`, retries: 0 }
-      const hasty = new Client({ ...options, connectTimeout: 80 })
+      await using hasty = closing(new Client({ ...options, connectTimeout: 80 }))
       const failure = await failureOf(hasty.users.create({}))
       expect(failure.kind).to.equal('timeout')
       expect(failure.message).to.match(/^Cannot reach https:\/\/127\.0\.0\.1:\d+: connection timed out$/)
       expect(hintOf(failure)).to.equal(undefined)
-      await hasty.close()
     })
 
     it('ends immediately when it is aborted', async () => {
       await start(silent)
       const { port } = mute.address() as AddressInfo
       const controller = new AbortController()
-      const other = new Client({
-        baseUrl: `https://127.0.0.1:${port}`,
-        connectTimeout: 60_000,
-        signal: controller.signal,
-      })
+      await using other = closing(
+        new Client({
+          baseUrl: `https://127.0.0.1:${port}`,
+          connectTimeout: 60_000,
+          signal: controller.signal,
+        }),
+      )
       setTimeout(() => controller.abort(new Error('stop')), 30)
       expect(await reasonOf(other.settings.get())).to.equal(controller.signal.reason)
-      await other.close()
     })
   })
 

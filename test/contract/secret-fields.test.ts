@@ -7,6 +7,7 @@ import {
   isSecretName,
   isSecretParameter,
 } from '../../src/contract/secret-fields.ts'
+import { forAll } from '../support/for-all.ts'
 
 const hide = (text: string) => hideSecretFields(text, () => '"[hidden]"')
 
@@ -56,20 +57,16 @@ describe('the fields that hold a secret', () => {
   const indent = fc.constantFrom(0, 2)
 
   it('are hidden in any JSON, even if it is truncated', () =>
-    fc.assert(
-      fc.property(json, indent, fc.double({ min: 0, max: 1, noNaN: true }), (value, spaces, part) => {
-        const text = JSON.stringify(value, null, spaces)
-        expect(hide(text.slice(0, Math.floor(text.length * part)))).not.to.contain('canary')
-      }),
-    ))
+    forAll(json, indent, fc.double({ min: 0, max: 1, noNaN: true }), (value, spaces, part) => {
+      const text = JSON.stringify(value, null, spaces)
+      expect(hide(text.slice(0, Math.floor(text.length * part)))).not.to.contain('canary')
+    }))
 
   it('are hidden in several JSON texts, with other text between', () =>
-    fc.assert(
-      fc.property(fc.array(json, { maxLength: 3 }), (values) => {
-        const text = values.map((value) => `event: a\ndata: ${JSON.stringify(value)}\n\n`).join('')
-        expect(hide(text)).not.to.contain('canary')
-      }),
-    ))
+    forAll(fc.array(json, { maxLength: 3 }), (values) => {
+      const text = values.map((value) => `event: a\ndata: ${JSON.stringify(value)}\n\n`).join('')
+      expect(hide(text)).not.to.contain('canary')
+    }))
 
   it('are the only ones that change', () => {
     const hidden = (value: unknown, isSecret: boolean): unknown => {
@@ -80,21 +77,17 @@ describe('the fields that hold a secret', () => {
         )
       return isSecret && value !== null && typeof value !== 'boolean' ? '[hidden]' : value
     }
-    fc.assert(
-      fc.property(json, indent, (value, spaces) => {
-        const text = JSON.stringify(value, null, spaces)
-        expect(JSON.parse(hide(text))).to.deep.equal(hidden(JSON.parse(text), false))
-      }),
-    )
+    forAll(json, indent, (value, spaces) => {
+      const text = JSON.stringify(value, null, spaces)
+      expect(JSON.parse(hide(text))).to.deep.equal(hidden(JSON.parse(text), false))
+    })
   })
 
   it('leave a text without them as it is', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
-        fc.pre(!/"/.test(text))
-        expect(hide(text)).to.equal(text)
-      }),
-    )
+    forAll(fc.string({ unit: 'binary-ascii' }), (text) => {
+      fc.pre(!/"/.test(text))
+      expect(hide(text)).to.equal(text)
+    })
     for (const text of ['"', '"\\', ']}', '{"a":1.0 , "max_tokens" : 5}', 'He said: "key" is a word'])
       expect(hide(text)).to.equal(text)
   })

@@ -82,6 +82,10 @@ export function forward<T extends object>(current: () => T): T {
   })
 }
 
+/** For `await using`, which then closes a resource at the end of its scope. */
+export const closing = <T extends { close(): unknown }>(opened: T): T & AsyncDisposable =>
+  Object.assign(opened, { [Symbol.asyncDispose]: async () => void (await opened.close()) })
+
 function closeItself(opened: object): unknown {
   const methods = opened as Record<string, () => unknown>
   const name = closingMethods.find((method) => method in opened) ?? 'close'

@@ -25,6 +25,8 @@ import { perTest } from '../support/lifetime.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { failing } from './failing.ts'
 
+const onPosix = process.platform === 'win32' ? it.skip : it
+
 describe('replacing a file', () => {
   const directory = perTest(makeEmptyDirectory)
   let path: string
@@ -34,8 +36,7 @@ describe('replacing a file', () => {
 
   const replace = (content: string) => replaceFile(path, content, { flush: true })
 
-  it('makes it readable by its owner only, also if the old file was readable by others', function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('makes it readable by its owner only, also if the old file was readable by others', () => {
     writeFileSync(path, 'old', { mode: 0o666 })
     replace('new')
     expect(readFileSync(path, 'utf8')).to.equal('new')
@@ -43,8 +44,7 @@ describe('replacing a file', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
-  it('replaces a symbolic link, and does not write to its target', function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('replaces a symbolic link, and does not write to its target', () => {
     const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
     symlinkSync(elsewhere, path)
@@ -53,8 +53,7 @@ describe('replacing a file', () => {
     expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
   })
 
-  it('does not write to the target of a link that has the name of the temporary file', function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('does not write to the target of a link that has the name of the temporary file', () => {
     const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
     const { random } = Math
@@ -197,16 +196,14 @@ describe('replacing a document', () => {
     path = join(directory.path, 'results.csv')
   })
 
-  it('makes it readable by its owner only, whatever another process with this ID has left', async function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('makes it readable by its owner only, whatever another process with this ID has left', async () => {
     writeFileSync(temporaryPath(path), 'earlier', { mode: 0o644 })
     await replaceDocument(path, 'secret')
     expect(readFileSync(path, 'utf8')).to.equal('secret')
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
-  it('replaces the target of a symbolic link, and keeps the link', async function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('replaces the target of a symbolic link, and keeps the link', async () => {
     const link = join(directory.path, 'link')
     writeFileSync(path, 'old')
     symlinkSync(path, link)
@@ -216,8 +213,7 @@ describe('replacing a document', () => {
     expect(readFileSync(link, 'utf8')).to.equal('new')
   })
 
-  it('writes to a device directly, without a temporary file', async function () {
-    if (process.platform === 'win32') this.skip()
+  onPosix('writes to a device directly, without a temporary file', async () => {
     await replaceDocument('/dev/null', 'text')
     expect(statSync('/dev/null').isCharacterDevice()).to.equal(true)
   })

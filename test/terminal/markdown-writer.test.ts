@@ -9,6 +9,7 @@ import { readCodeSelection } from '../../src/terminal/markdown/code-selection.ts
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import { stripControls } from '../../src/terminal/strip-controls.ts'
+import { forAll, forAllTimes } from '../support/for-all.ts'
 import { expectGolden } from '../support/golden.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyMarkdown, readable } from './markdown-samples.ts'
@@ -60,15 +61,13 @@ describe('streamed Markdown', () => {
       prose,
       prose.map((value) => `> - ${value}`),
     )
-    fc.assert(
-      fc.property(text, fc.integer({ min: 16, max: 130 }), (value, columns) => {
-        const lines = renderMarkdown(value, { columns, style: plainStyle }).split('\n')
-        for (const line of lines) {
-          // The terminal wraps indented code.
-          if (!/^[│• ]* {2}/.test(line)) expect(stringWidth(line), line).to.be.at.most(columns)
-        }
-      }),
-    )
+    forAll(text, fc.integer({ min: 16, max: 130 }), (value, columns) => {
+      const lines = renderMarkdown(value, { columns, style: plainStyle }).split('\n')
+      for (const line of lines) {
+        // The terminal wraps indented code.
+        if (!/^[│• ]* {2}/.test(line)) expect(stringWidth(line), line).to.be.at.most(columns)
+      }
+    })
   })
 
   it('keeps equals signs that do not underline a heading', () => {
@@ -78,13 +77,11 @@ describe('streamed Markdown', () => {
   })
 
   it('ends with one newline, unless it is empty', () =>
-    fc.assert(
-      fc.property(anyMarkdown, (text) => {
-        const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
-        const all = writer.push(text) + writer.end()
-        if (all !== '') expect(all).to.match(/[^\n]\n$/)
-      }),
-    ))
+    forAll(anyMarkdown, (text) => {
+      const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
+      const all = writer.push(text) + writer.end()
+      if (all !== '') expect(all).to.match(/[^\n]\n$/)
+    }))
 
   it('puts no style between a character of code and its combining mark', () => {
     const style = { ...plainStyle, blue: (text: string) => `<${text}>`, cyan: (text: string) => `<${text}>` }
@@ -99,12 +96,10 @@ describe('streamed Markdown', () => {
     ))
 
   it('contains no control characters', () =>
-    fc.assert(
-      fc.property(anyMarkdown, (text) => {
-        const shown = render([text])
-        expect(stripControls(shown)).to.equal(shown)
-      }),
-    ))
+    forAll(anyMarkdown, (text) => {
+      const shown = render([text])
+      expect(stripControls(shown)).to.equal(shown)
+    }))
 
   it('shows words as they arrive, and holds back only ambiguous text', () => {
     const writer = new MarkdownWriter({ columns: 80, style: readable })
@@ -137,13 +132,10 @@ describe('streamed Markdown', () => {
     const marks = fc.constantFrom(
       ...[' ', '\n', '\n\n', '\n- ', '\n> ', '\n1. ', ' **', '** ', ' `', '` ', '\n# ', '\n| ', ' | '],
     )
-    fc.assert(
-      fc.property(words, fc.array(marks, { minLength: 30, maxLength: 30 }), (values, between) => {
-        const text = values.map((word, index) => word + between[index]).join('')
-        const shown = renderMarkdown(text, { columns: 200, style: plainStyle })
-        expect(shown.match(/[a-z]+/g)).to.deep.equal(values)
-      }),
-    )
+    forAll(words, fc.array(marks, { minLength: 30, maxLength: 30 }), (values, between) => {
+      const text = values.map((word, index) => word + between[index]).join('')
+      expect(renderMarkdown(text, { columns: 200, style: plainStyle }).match(/[a-z]+/g)).to.deep.equal(values)
+    })
   })
 })
 
@@ -202,22 +194,14 @@ describe('the code blocks of a reply', () => {
   it('are found unchanged in any nesting of lists and quotes', () => {
     const line = fc.string({ unit: fc.constantFrom(...' \t`~>-1.*#|aé漢') })
     const containers = fc.array(fc.constantFrom('> ', '- ', '1. ', '12) '), { maxLength: 4 })
-    fc.assert(
-      fc.property(fc.array(fc.array(line), { maxLength: 3 }), containers, (blocks, markers) => {
-        const margin = markers
-          .map((marker) => (marker === '> ' ? marker : ' '.repeat(marker.length)))
-          .join('')
-        const all = [
-          'begin',
-          '',
-          ...blocks.flatMap((code) => ['~~~~~ x', ...code.map(harmless), '~~~~~', '']),
-        ]
-        const markdown = all
-          .map((text, index) => `${index === 0 ? markers.join('') : margin}${text}`)
-          .join('\n')
-        expect(findCodeBlocks(markdown)).to.deep.equal(blocks.map((code) => lines(...code.map(harmless))))
-      }),
-    )
+    forAll(fc.array(fc.array(line), { maxLength: 3 }), containers, (blocks, markers) => {
+      const margin = markers.map((marker) => (marker === '> ' ? marker : ' '.repeat(marker.length))).join('')
+      const all = ['begin', '', ...blocks.flatMap((code) => ['~~~~~ x', ...code.map(harmless), '~~~~~', ''])]
+      const markdown = all
+        .map((text, index) => `${index === 0 ? markers.join('') : margin}${text}`)
+        .join('\n')
+      expect(findCodeBlocks(markdown)).to.deep.equal(blocks.map((code) => lines(...code.map(harmless))))
+    })
   })
 
   it('are selected by number, as the last one, or all', () => {
@@ -287,20 +271,17 @@ describe('a streamed table', () => {
   const writerOf = (columns: number) => new MarkdownWriter({ columns, style: plainStyle })
 
   it('shows its third row and each later row as soon as the line arrives', () =>
-    fc.assert(
-      fc.property(table, fc.integer({ min: 30, max: 120 }), ({ header, rows }, columns) => {
-        const writer = writerOf(columns)
-        let shown = writer.push(header)
-        for (const [index, row] of rows.entries()) {
-          shown += writer.push(row)
-          if (index >= 2) {
-            const unwrapped = shown.replaceAll(/\s|│/g, '')
-            for (let each = 0; each <= index; each++) expect(unwrapped).to.contain(`row${each}x`)
-          }
+    forAllTimes(2, table, fc.integer({ min: 30, max: 120 }), ({ header, rows }, columns) => {
+      const writer = writerOf(columns)
+      let shown = writer.push(header)
+      for (const [index, row] of rows.entries()) {
+        shown += writer.push(row)
+        if (index >= 2) {
+          const unwrapped = shown.replaceAll(/\s|│/g, '')
+          for (let each = 0; each <= index; each++) expect(unwrapped).to.contain(`row${each}x`)
         }
-      }),
-      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    ))
+      }
+    }))
 
   it('has room for cells that are longer than those of the first rows', () => {
     const writer = writerOf(80)

@@ -7,6 +7,7 @@ import {
   setLongValue,
 } from '../../../src/auth/credentials/keychain-items.ts'
 import { codePoint } from '../../support/code-point.ts'
+import { forAllAsync } from '../../support/for-all.ts'
 
 /** A keychain with a maximum length per item, as on Windows, which may fail after some writes. */
 class SmallKeychain implements KeychainItems {
@@ -43,36 +44,32 @@ const values = fc.oneof(
 
 describe('a keychain value that is longer than an item', () => {
   it('is read as it was written, whatever it replaces, and leaves no other items', () =>
-    fc.assert(
-      fc.asyncProperty(fc.array(values, { minLength: 1, maxLength: 4 }), async (versions) => {
-        const keychain = new SmallKeychain(limit)
-        for (const value of versions) {
-          await setLongValue(keychain, 'work', value, limit)
-          expect(await getLongValue(keychain, 'work')).to.equal(value)
-        }
-        const last = versions.at(-1) ?? ''
-        expect(keychain.items.size).to.equal(last.length > limit ? Math.ceil(last.length / limit) + 1 : 1)
-        expect(await deleteLongValue(keychain, 'work')).to.equal(true)
-        expect(keychain.items.size).to.equal(0)
-        expect(await deleteLongValue(keychain, 'work')).to.equal(false)
-      }),
-    ))
+    forAllAsync(fc.array(values, { minLength: 1, maxLength: 4 }), async (versions) => {
+      const keychain = new SmallKeychain(limit)
+      for (const value of versions) {
+        await setLongValue(keychain, 'work', value, limit)
+        expect(await getLongValue(keychain, 'work')).to.equal(value)
+      }
+      const last = versions.at(-1) ?? ''
+      expect(keychain.items.size).to.equal(last.length > limit ? Math.ceil(last.length / limit) + 1 : 1)
+      expect(await deleteLongValue(keychain, 'work')).to.equal(true)
+      expect(keychain.items.size).to.equal(0)
+      expect(await deleteLongValue(keychain, 'work')).to.equal(false)
+    }))
 
   it('is the old or the new one, never a mixture, at any point where writing is interrupted', () =>
-    fc.assert(
-      fc.asyncProperty(values, values, fc.nat({ max: 20 }), async (before, after, writes) => {
-        const keychain = new SmallKeychain(limit)
-        await setLongValue(keychain, 'work', before, limit)
-        keychain.writesLeft = writes
-        const done = await setLongValue(keychain, 'work', after, limit).then(
-          () => true,
-          () => false,
-        )
-        const found = await getLongValue(keychain, 'work')
-        if (done) expect(found).to.equal(after)
-        else expect(found).to.be.oneOf([before, after])
-      }),
-    ))
+    forAllAsync(values, values, fc.nat({ max: 20 }), async (before, after, writes) => {
+      const keychain = new SmallKeychain(limit)
+      await setLongValue(keychain, 'work', before, limit)
+      keychain.writesLeft = writes
+      const done = await setLongValue(keychain, 'work', after, limit).then(
+        () => true,
+        () => false,
+      )
+      const found = await getLongValue(keychain, 'work')
+      if (done) expect(found).to.equal(after)
+      else expect(found).to.be.oneOf([before, after])
+    }))
 
   it('is reported as incomplete if one of its parts is missing', async () => {
     const keychain = new SmallKeychain(limit)

@@ -171,8 +171,8 @@ describe('auth login --device', () => {
     [
       'access_denied',
       4,
-      refusing('access_denied', 'Ada said \u001b[31mno'),
-      'denied the sign-in: access_denied: Ada said',
+      refusing('access_denied', 'Ada \u001b[31mno'),
+      'denied the sign-in: access_denied: Ada',
     ],
     ['expired_token', 4, refusing('expired_token'), 'The code expired'],
     ['invalid_grant', 4, refusing('invalid_grant'), 'invalid_grant'],
@@ -192,12 +192,7 @@ describe('auth login --device', () => {
     ['invalid_scope', 4, refusing('invalid_scope', 'no admin'), 'no admin', '--scope', '--no-browser'],
     ['a web page', 1, webPage, 'not JSON', 'device authorization endpoint'],
     ['no device code', 1, json(200, { ...code, device_code: undefined })],
-    [
-      'control characters in the user code',
-      1,
-      json(200, { ...code, user_code: 'A\u001b]0;x\u0007B' }),
-      'user code',
-    ],
+    ['a user code with controls', 1, json(200, { ...code, user_code: 'A\u001b]0;x\u0007B' }), 'user code'],
     ['a reversed user code', 1, json(200, { ...code, user_code: 'A\u202eB' }), 'user code'],
     ['no address', 1, json(200, { ...code, verification_uri: undefined })],
     ...[
@@ -225,21 +220,13 @@ describe('auth login --device', () => {
     server.script.device = json(200, { ...code, verification_uri_complete: complete })
     const { exitCode, stdout } = await signIn(['--json'])
     expect(exitCode).to.equal(0)
-    expect(JSON.parse(stdout.split('\n')[0] ?? '')).to.include({
-      verification_uri: uri,
-      verification_uri_complete: null,
-    })
+    const [shown = ''] = stdout.split('\n')
+    expect(JSON.parse(shown)).to.include({ verification_uri: uri, verification_uri_complete: null })
   })
 
   for (const [what, behavior] of [
     ['nothing', silent],
-    [
-      'one byte after another',
-      stream(
-        Array.from({ length: 1000 }, () => ' '),
-        { pause: 50 },
-      ),
-    ],
+    ['one byte after another', stream(Array(1000).fill(' '), { pause: 50 })],
   ] as const)
     it(`exits 69 if the device authorization endpoint sends ${what}, after --timeout`, async () => {
       server.script.device = behavior

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../../src/client/client.ts'
+import { forAllTimesAsync } from '../../support/for-all.ts'
 import {
   type HistoryReading,
   historyService,
@@ -49,37 +50,30 @@ describe('reading back the history of a service of any kind', function () {
     return { messages, unsure }
   }
 
-  const runs = { numRuns: 0.5 * (fc.readConfigureGlobal().numRuns ?? 100) }
-
   it('returns every message once and in order', async () => {
     // A page holds more messages than have the same time: a service can hide messages behind a full page of one time.
-    await fc.assert(
-      fc.asyncProperty(readings, minutes(3), async (reading, at) => {
-        // The order of messages with the same time cannot be determined.
-        fc.pre(at.length < 3 || at[0] !== at.at(-1))
-        const stored = storedAt(at)
-        const { messages, unsure } = await walk(reading, stored)
-        expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
-        expect(unsure).to.equal(false)
-      }),
-      runs,
-    )
+    await forAllTimesAsync(0.5, readings, minutes(3), async (reading, at) => {
+      // The order of messages with the same time cannot be determined.
+      fc.pre(at.length < 3 || at[0] !== at.at(-1))
+      const stored = storedAt(at)
+      const { messages, unsure } = await walk(reading, stored)
+      expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
+      expect(unsure).to.equal(false)
+    })
   })
 
   it('returns every message if pages are shorter than the limit', () =>
-    fc.assert(
-      fc.asyncProperty(
-        readings,
-        minutes(1),
-        fc.array(fc.integer({ min: 2, max: 4 }), { minLength: 1 }),
-        async (reading, at, short) => {
-          const stored = storedAt(at)
-          const hasMore = reading.hasMore === 'when full' ? 'exact' : reading.hasMore
-          const { messages } = await walk({ ...reading, hasMore, short }, stored)
-          expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
-        },
-      ),
-      runs,
+    forAllTimesAsync(
+      0.5,
+      readings,
+      minutes(1),
+      fc.array(fc.integer({ min: 2, max: 4 }), { minLength: 1 }),
+      async (reading, at, short) => {
+        const stored = storedAt(at)
+        const hasMore = reading.hasMore === 'when full' ? 'exact' : reading.hasMore
+        const { messages } = await walk({ ...reading, hasMore, short }, stored)
+        expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
+      },
     ))
 
   it('returns every message if a cursor names a row, however many messages have the same time', async () => {
@@ -88,33 +82,27 @@ describe('reading back the history of a service of any kind', function () {
       reading: readings,
       size: fc.integer({ min: 2, max: 5 }),
     })
-    await fc.assert(
-      fc.asyncProperty(rows, minutes(9), async ({ before, reading, size }, at) => {
-        fc.pre(at.length < 3 || at[0] !== at.at(-1))
-        const stored = storedAt(at)
-        const { messages } = await walk({ ...reading, before, cursor: 'id', largest: size }, stored)
-        // If all messages of the first page have the same time, their order is a guess.
-        expect(messages.map(({ id }) => id)).to.have.members(stored.map(({ id }) => id))
-      }),
-      runs,
-    )
+    await forAllTimesAsync(0.5, rows, minutes(9), async ({ before, reading, size }, at) => {
+      fc.pre(at.length < 3 || at[0] !== at.at(-1))
+      const stored = storedAt(at)
+      const { messages } = await walk({ ...reading, before, cursor: 'id', largest: size }, stored)
+      // If all messages of the first page have the same time, their order is a guess.
+      expect(messages.map(({ id }) => id)).to.have.members(stored.map(({ id }) => id))
+    })
   })
 
   it('returns every message if none has a time, or none has an ID', () =>
-    fc.assert(
-      fc.asyncProperty(readings, minutes(1), fc.boolean(), async (reading, at, hasTimes) => {
-        const stored = storedAt(at).map(({ id, created_at, ...rest }) => ({
-          ...rest,
-          ...(hasTimes ? { created_at } : { id }),
-        })) as StoredMessage[]
-        const cursor = hasTimes ? 'created_at' : 'id'
-        const before = hasTimes ? reading.before : reading.before === 'row' ? 'row' : 'row itself'
-        fc.pre(hasTimes || stored.length > reading.largest || stored.length < 3)
-        const { messages } = await walk({ ...reading, cursor, before }, stored)
-        expect(messages).to.have.deep.members(stored)
-      }),
-      runs,
-    ))
+    forAllTimesAsync(0.5, readings, minutes(1), fc.boolean(), async (reading, at, hasTimes) => {
+      const stored = storedAt(at).map(({ id, created_at, ...rest }) => ({
+        ...rest,
+        ...(hasTimes ? { created_at } : { id }),
+      })) as StoredMessage[]
+      const cursor = hasTimes ? 'created_at' : 'id'
+      const before = hasTimes ? reading.before : reading.before === 'row' ? 'row' : 'row itself'
+      fc.pre(hasTimes || stored.length > reading.largest || stored.length < 3)
+      const { messages } = await walk({ ...reading, cursor, before }, stored)
+      expect(messages).to.have.deep.members(stored)
+    }))
 
   it('reports that messages may be missing if a full page has messages of one time', async () => {
     const stored = storedAt([0, 1, 1, 1, 1, 1, 1, 2])

@@ -38,13 +38,14 @@ describe('a rate limit in response headers', () => {
 
   const quotas: [string, Record<string, string>, ReturnType<typeof readQuota>][] = [
     ['a structured RateLimit field', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
+    ['the exhausted policy', { ratelimit: '"day";r=90;t=9000, "b";r=0;t=5' }, { remaining: 0, reset: 5000 }],
     [
-      'the policy that is exhausted',
-      { ratelimit: '"day";r=90;t=9000, "burst";r=0;t=5' },
-      { remaining: 0, reset: 5000 },
+      'the policy with the least left',
+      { ratelimit: '"a";r=9;t=5, "b";r=1;t=6' },
+      { remaining: 1, reset: 6000 },
     ],
     [
-      'the longest of several exhausted policies',
+      'the longest exhausted one',
       { ratelimit: '"a";r=0;t=5, "b";r=0;t=50' },
       { remaining: 0, reset: 50_000 },
     ],
@@ -54,17 +55,13 @@ describe('a rate limit in response headers', () => {
       { limit: 100, remaining: 7, reset: 9000 },
     ],
     ['X- fields in seconds from now', { 'x-ratelimit-reset': '12' }, { reset: 12_000 }],
-    ['X- fields as a Unix time', { 'x-ratelimit-reset': String(now / 1000 + 40) }, { reset: 40_000 }],
+    ['X- fields as a Unix time', { 'x-ratelimit-reset': `${now / 1000 + 40}` }, { reset: 40_000 }],
     [
       'X- fields as a Unix time in milliseconds',
-      { 'x-ratelimit-reset': String(now + 40_000) },
+      { 'x-ratelimit-reset': `${now + 40_000}` },
       { reset: 40_000 },
     ],
-    [
-      'a number that other characters follow, as no quota',
-      { 'x-ratelimit-reset': '12 parsecs', 'x-ratelimit-remaining': '3x' },
-      {},
-    ],
+    ['no number before other text', { 'x-ratelimit-reset': '12 parsecs', 'x-ratelimit-remaining': '3x' }, {}],
     ['no headers', {}, {}],
     ['invalid headers', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
   ]
@@ -77,18 +74,11 @@ describe('a rate limit in response headers', () => {
     expect(readWait({}, now)).to.equal(undefined)
   })
 
+  const hourly = { limit: 100, window: 3_600_000 }
   for (const [name, headers, policy] of [
-    [
-      'a structured RateLimit-Policy',
-      { 'ratelimit-policy': '"hour";q=100;w=3600' },
-      { limit: 100, window: 3_600_000 },
-    ],
+    ['a structured RateLimit-Policy', { 'ratelimit-policy': '"hour";q=100;w=3600' }, hourly],
     ['the older RateLimit-Policy syntax', { 'ratelimit-policy': '10;w=1' }, { limit: 10, window: 1000 }],
-    [
-      'the strictest of several policies',
-      { 'ratelimit-policy': '"s";q=10;w=1, "h";q=100;w=3600;comment="x"' },
-      { limit: 100, window: 3_600_000 },
-    ],
+    ['the strictest policy', { 'ratelimit-policy': '"s";q=10;w=1, "h";q=100;w=3600;comment="x"' }, hourly],
     ['a limit with a window', { 'ratelimit-limit': '100, 100;w=60' }, { limit: 100, window: 60_000 }],
     ['a limit without a window', { 'x-ratelimit-limit': '100' }, undefined],
     ['a window of zero', { 'ratelimit-policy': '100;w=0' }, undefined],

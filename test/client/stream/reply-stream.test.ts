@@ -22,6 +22,7 @@ import { scriptedClient } from '../scripted-client.ts'
 const waitAfterFinish = 5000
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
+const plain = { 'content-type': 'text/plain' }
 
 describe('a reply stream', () => {
   const { server, client, start } = scriptedClient(() => ({ internal: { clock: hurriedClock() } }))
@@ -49,17 +50,10 @@ describe('a reply stream', () => {
     const streamed = await client.chat.stream({ message: 'hi', context_id: 'c1' })
     expect(streamed.status).to.equal(200)
     expect(streamed.headers['content-type']).to.equal('text/event-stream')
-    expect((await collect(streamed)).map((event) => event.type)).to.deep.equal([
-      'start',
-      'delta',
-      'delta',
-      'end',
-    ])
-    expect(JSON.parse(server.requests[0]?.body ?? '')).to.deep.equal({
-      message: 'hi',
-      context_id: 'c1',
-      stream: true,
-    })
+    const types = (await collect(streamed)).map((event) => event.type)
+    expect(types).to.deep.equal(['start', 'delta', 'delta', 'end'])
+    const sent = JSON.parse(server.requests[0]?.body ?? '')
+    expect(sent).to.deep.equal({ message: 'hi', context_id: 'c1', stream: true })
     expect(server.requests[0]?.headers.accept).to.match(/^text\/event-stream/)
   })
 
@@ -87,14 +81,8 @@ describe('a reply stream', () => {
     ['a missing last chunk', sse(deltas, { done: false, ending: 'unfinished' })],
     ['a clean end without a marker', sse(deltas, { done: false })],
     ['a reset of bare text', stream(['Hel', 'lo'], { type: 'text/plain', ending: 'reset' })],
-    [
-      'a missing last chunk of bare text',
-      stream(['Hel', 'lo'], { type: 'text/plain', ending: 'unfinished' }),
-    ],
-    [
-      'a short body',
-      answer(200, { 'content-type': 'text/plain', 'content-length': '50', connection: 'close' }, 'Hello'),
-    ],
+    ['a missing last chunk of text', stream(['Hel', 'lo'], { type: 'text/plain', ending: 'unfinished' })],
+    ['a short body', answer(200, { ...plain, 'content-length': '50', connection: 'close' }, 'Hello')],
     ['silence', sse(deltas, { done: false, ending: 'stalled' })],
   ] as const)
     it(`with ${what} is truncated, keeps its text, and is not requested again`, async () => {

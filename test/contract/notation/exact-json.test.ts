@@ -15,29 +15,25 @@ import type { Located } from '../../../src/contract/notation/located.ts'
 import { yamlReading, yamlWriting } from '../../../src/contract/notation/yaml-scalars.ts'
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'
+import { forAll, forAllTimes } from '../../support/for-all.ts'
 import { anyJsonText, anyNumberText, anyText } from '../any-json.ts'
 
 describe('JSON with exact numbers', () => {
   it('is written as it was read, with any numbers', () =>
-    fc.assert(
-      fc.property(anyJsonText, (text) => {
-        expect(JSON.stringify(parseJson(text))).to.equal(text)
-      }),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    ))
+    forAllTimes(3, anyJsonText, (text) => {
+      expect(JSON.stringify(parseJson(text))).to.equal(text)
+    }))
 
   it('finds numbers in every position and between any white space', () =>
-    fc.assert(
-      fc.property(
-        anyNumberText,
-        fc.constantFrom('', ' ', '\n', '\r\n', '\t'),
-        fc.constantFrom('N', '[N]', '[0,N]', '{"a":N}', '{"a":{"b":[{},N,1]}}', '["\\"",N]'),
-        (number, space, shape) => {
-          const text = shape.replace('N', () => `${space}${number}${space}`)
-          expect(JSON.stringify(parseJson(text))).to.equal(shape.replace('N', () => number))
-        },
-      ),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
+    forAllTimes(
+      3,
+      anyNumberText,
+      fc.constantFrom('', ' ', '\n', '\r\n', '\t'),
+      fc.constantFrom('N', '[N]', '[0,N]', '{"a":N}', '{"a":{"b":[{},N,1]}}', '["\\"",N]'),
+      (number, space, shape) => {
+        const text = shape.replace('N', () => `${space}${number}${space}`)
+        expect(JSON.stringify(parseJson(text))).to.equal(shape.replace('N', () => number))
+      },
     ))
 
   it('is parsed without a reviver if only its texts look like such numbers', () => {
@@ -52,13 +48,11 @@ describe('JSON with exact numbers', () => {
 
   it('uses a double if JSON.stringify writes the number in the same way', () => {
     const plain = fc.oneof(fc.maxSafeInteger(), fc.float({ noNaN: true, noDefaultInfinity: true }))
-    fc.assert(
-      fc.property(plain, (number) => {
-        const text = JSON.stringify(number)
-        fc.pre(!text.includes('e') && Math.abs(number) <= Number.MAX_SAFE_INTEGER)
-        expect(parseJson(text)).to.equal(JSON.parse(text))
-      }),
-    )
+    forAll(plain, (number) => {
+      const text = JSON.stringify(number)
+      fc.pre(!text.includes('e') && Math.abs(number) <= Number.MAX_SAFE_INTEGER)
+      expect(parseJson(text)).to.equal(JSON.parse(text))
+    })
   })
 
   it('reads every text like JSON.parse, except for the exact numbers', () => {
@@ -69,13 +63,11 @@ describe('JSON with exact numbers', () => {
         return (error as Error).name
       }
     }
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-        expect(JSON.stringify(outcome(() => nearest(parseJson(text))))).to.equal(
-          JSON.stringify(outcome(() => JSON.parse(text))),
-        )
-      }),
-    )
+    forAll(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(JSON.stringify(outcome(() => nearest(parseJson(text))))).to.equal(
+        JSON.stringify(outcome(() => JSON.parse(text))),
+      )
+    })
   })
 
   for (const [one, other, isSame] of [
@@ -133,24 +125,20 @@ function* placesIn(located: Located): Generator<[at: number, source: string]> {
 
 describe('locateJson', () => {
   it('reads the same value as parseJson, with exact numbers', () =>
-    fc.assert(
-      fc.property(anyJsonText, (text) => {
-        const { root, fault, repeated } = locateJson(text, bounds)
-        expect(fault).to.equal(undefined)
-        if (repeated.length > 0) return
-        expect(JSON.stringify(toValue(root))).to.equal(JSON.stringify(parseJson(text)))
-      }),
-    ))
+    forAll(anyJsonText, (text) => {
+      const { root, fault, repeated } = locateJson(text, bounds)
+      expect(fault).to.equal(undefined)
+      if (repeated.length > 0) return
+      expect(JSON.stringify(toValue(root))).to.equal(JSON.stringify(parseJson(text)))
+    }))
 
   it('knows the position of each value and each name', () =>
-    fc.assert(
-      fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (json, indent) => {
-        const text = JSON.stringify(JSON.parse(json), undefined, indent)
-        const { root } = locateJson(text, bounds)
-        if (root === undefined) throw new Error('there is no value')
-        for (const [at, source] of placesIn(root)) expect(text.slice(at, at + source.length)).to.equal(source)
-      }),
-    ))
+    forAll(fc.json({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (json, indent) => {
+      const text = JSON.stringify(JSON.parse(json), undefined, indent)
+      const { root } = locateJson(text, bounds)
+      if (root === undefined) throw new Error('there is no value')
+      for (const [at, source] of placesIn(root)) expect(text.slice(at, at + source.length)).to.equal(source)
+    }))
 
   it('rejects exactly the texts that JSON.parse rejects', () => {
     const part = fc.constantFrom(
@@ -159,14 +147,11 @@ describe('locateJson', () => {
       ...['//', '/*', '*/', '\ufeff', '\u2028'],
     )
     const text = fc.array(part, { maxLength: 8 }).map((parts) => parts.join(''))
-    fc.assert(
-      fc.property(text, (given) => {
-        const { fault } = locateJson(given, bounds)
-        expect(fault === undefined, given).to.equal(isJson(given))
-        if (fault) expect(fault.at).to.be.within(0, given.length)
-      }),
-      { numRuns: 20 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
+    forAllTimes(20, text, (given) => {
+      const { fault } = locateJson(given, bounds)
+      expect(fault === undefined, given).to.equal(isJson(given))
+      if (fault) expect(fault.at).to.be.within(0, given.length)
+    })
   })
 
   const faults: [string, number, string][] = [
@@ -221,48 +206,37 @@ function doubles(text: string): unknown {
 
 describe('YAML', () => {
   it('written by chatctl is read back by chatctl with the same numbers', () =>
-    fc.assert(
-      fc.property(anyJsonText, (text) => {
-        const document = read(write(parseJson(text)))
-        expect(document.errors).to.deep.equal([])
-        expect(withOneSpelling(document.toJS())).to.equal(withOneSpelling(parseJson(text)))
-      }),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    ))
+    forAllTimes(3, anyJsonText, (text) => {
+      const document = read(write(parseJson(text)))
+      expect(document.errors).to.deep.equal([])
+      expect(withOneSpelling(document.toJS())).to.equal(withOneSpelling(parseJson(text)))
+    }))
 
   for (const [name, schema] of [
     ['1.2', CORE_SCHEMA],
     ['1.1', YAML11_SCHEMA],
   ] as const)
     it(`written by chatctl means the same to another reader of YAML ${name}`, () =>
-      fc.assert(
-        fc.property(anyJsonText, (text) => {
-          const wanted = doubles(text)
-          // js-yaml reads a number that is too large for a double as a text.
-          fc.pre(!isHuge(wanted))
-          const found = load(write(parseJson(text)), { schema })
-          expect(JSON.stringify(found)).to.equal(JSON.stringify(wanted))
-        }),
-        { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-      ))
+      forAllTimes(3, anyJsonText, (text) => {
+        const wanted = doubles(text)
+        // js-yaml reads a number that is too large for a double as a text.
+        fc.pre(!isHuge(wanted))
+        const found = load(write(parseJson(text)), { schema })
+        expect(JSON.stringify(found)).to.equal(JSON.stringify(wanted))
+      }))
 
   it('contains no character that readers reject or treat as a line break', () =>
-    fc.assert(
-      fc.property(anyJsonText, (text) => {
-        expect(write(parseJson(text))).not.to.match(
-          /[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u,
-        )
-      }),
-    ))
+    forAll(anyJsonText, (text) => {
+      expect(write(parseJson(text))).not.to.match(
+        /[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u,
+      )
+    }))
 
   it('of settings export is read back by settings apply with any text', () =>
-    fc.assert(
-      fc.property(anyText, (text) => {
-        const file = String(settingsFileView.text?.({ app_name: text }))
-        expect(readSettingsFiles([{ name: 's.yaml', text: file }]).settings).to.deep.equal({ app_name: text })
-      }),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    ))
+    forAllTimes(3, anyText, (text) => {
+      const file = String(settingsFileView.text?.({ app_name: text }))
+      expect(readSettingsFiles([{ name: 's.yaml', text: file }]).settings).to.deep.equal({ app_name: text })
+    }))
 
   for (const [text, json] of [
     ['9007199254740993', '9007199254740993'],

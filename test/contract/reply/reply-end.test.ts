@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Assembly, readWholeReply } from '../../../src/contract/reply/assembly.ts'
 import type { StreamEvent } from '../../../src/contract/resources/stream-event.ts'
+import { forAll } from '../../support/for-all.ts'
 import { endings, streamOf } from '../../support/reply-endings.ts'
 import { endOf, run } from './assemble.ts'
 
@@ -61,7 +62,7 @@ describe('the end of a reply', () => {
 
   for (const [what, body, end] of [
     [
-      'a filter over a refusal',
+      'a filter, not a refusal',
       { choices: [{ message: { refusal: 'No' }, finish_reason: 'safety' }] },
       'filtered',
     ],
@@ -90,8 +91,9 @@ const read = (type: string, body: string, cut?: string) => run(type, [encoder.en
 const thought = ['Grü', 'ße: "world"?\n', 'I’ll say', ' 世界 👋']
 const parts = ['Hello', ', ', '世界! 👋']
 const [thinking, answer] = [thought.join(''), parts.join('')]
-const data = (frames: unknown[], name?: string) =>
-  frames.map((frame) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(frame)}\n\n`).join('')
+const data = (frames: unknown[]) => frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')
+/** The same as events with a name. */
+const named = (name: string, frames: unknown[]) => data(frames).replaceAll(/^data: /gm, `event: ${name}\n$&`)
 const lines = (frames: unknown[]) => frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   model: 'm',
@@ -105,31 +107,30 @@ const openAi = (field: string) => [
   chunk({}, 'stop'),
 ]
 
+const texts = (name: string, all: string[]) =>
+  named(
+    name,
+    Array.from(all, (text) => ({ text })),
+  )
+const deltas = named(
+  'delta',
+  Array.from(parts, (delta) => ({ delta })),
+)
+
 /** Streams of services that send reasoning: content type and body. */
 const forms: Record<string, [string, string]> = {
   'SSE with events named reasoning, as the embedded service sends it': [
     sse,
-    data(
-      thought.map((reasoning) => ({ context_id: 'c1', reasoning })),
+    named(
       'reasoning',
+      Array.from(thought, (reasoning) => ({ context_id: 'c1', reasoning })),
     ) +
-      data(
-        parts.map((delta) => ({ delta })),
-        'delta',
-      ) +
-      data([{ response: answer }], 'done'),
+      deltas +
+      named('done', [{ response: answer }]),
   ],
   'SSE with events named reasoning whose field is text': [
     sse,
-    data(
-      thought.map((text) => ({ text })),
-      'reasoning',
-    ) +
-      data(
-        parts.map((text) => ({ text })),
-        'delta',
-      ) +
-      done,
+    texts('reasoning', thought) + texts('delta', parts) + done,
   ],
   'SSE of chunks with reasoning_content': [sse, data(openAi('reasoning_content')) + done],
   'SSE of chunks with reasoning': [sse, data(openAi('reasoning')) + done],
@@ -158,18 +159,15 @@ const forms: Record<string, [string, string]> = {
       { type: 'response.output_text.done', text: answer },
       { type: 'response.completed', response: { id: 'r1' } },
     ]
-      .map((frame) => data([frame], frame.type))
+      .map((frame) => named(frame.type, [frame]))
       .join(''),
   ],
   'SSE in the syntax of Anthropic': [
     sse,
-    data(
-      [
-        ...thought.map((text) => ({ delta: { type: 'thinking_delta', thinking: text } })),
-        ...parts.map((text) => ({ delta: { type: 'text_delta', text } })),
-      ],
-      'content_block_delta',
-    ) + data([{}], 'message_stop'),
+    named('content_block_delta', [
+      ...thought.map((text) => ({ delta: { type: 'thinking_delta', thinking: text } })),
+      ...parts.map((text) => ({ delta: { type: 'text_delta', text } })),
+    ]) + named('message_stop', [{}]),
   ],
   'SSE of deltas with fields at the top level': [
     sse,
@@ -210,13 +208,11 @@ describe('a streamed reply with reasoning', () => {
     })
 
     it(`of ${name} gives the same events, split into any chunks`, () =>
-      fc.assert(
-        fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (points) => {
-          const sorted = [0, ...points.sort((a, b) => a - b), bytes.length]
-          const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
-          expect(run(type, chunks)).to.deep.equal(whole)
-        }),
-      ))
+      forAll(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (points) => {
+        const sorted = [0, ...points.sort((a, b) => a - b), bytes.length]
+        const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
+        expect(run(type, chunks)).to.deep.equal(whole)
+      }))
   }
 
   it('of plain SSE text is read if its events have a name', () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { joinFiles, splitFiles } from '../../../src/contract/resources/file-block.ts'
 import { codePoint } from '../../support/code-point.ts'
+import { forAll } from '../../support/for-all.ts'
 
 /** Texts that are likely to contain fences, labels, and line breaks of all kinds. */
 const text = fc.oneof(
@@ -9,18 +10,7 @@ const text = fc.oneof(
   fc
     .array(
       fc.constantFrom(
-        '`',
-        '```',
-        '````',
-        '~~~',
-        '\n',
-        '\r\n',
-        '\r',
-        ' ',
-        'a',
-        'File: a.ts\n\n```ts\n',
-        '"',
-        '\u2028',
+        ...['`', '```', '````', '~~~', '\n', '\r\n', '\r', ' ', 'a', 'File: a.ts\n\n```ts\n', '"', '\u2028'],
       ),
     )
     .map((parts) => parts.join('')),
@@ -63,19 +53,17 @@ describe('a message with files', () => {
     })
 
   it('contains the exact name and content of each file', () =>
-    fc.assert(
-      fc.property(files, (all) => {
-        const parts = { files: all, text: 'Review these' }
-        expect(splitFiles(joinFiles(parts))).to.deep.equal(parts)
-        expect(splitFiles(joinFiles({ files: all, text: '' }))).to.deep.equal({ files: all, text: '' })
-      }),
-    ))
+    forAll(files, (all) => {
+      const parts = { files: all, text: 'Review these' }
+      expect(splitFiles(joinFiles(parts))).to.deep.equal(parts)
+      expect(splitFiles(joinFiles({ files: all, text: '' }))).to.deep.equal({ files: all, text: '' })
+    }))
 
   it('is unchanged if it is split and joined again', () => {
     const isUnchanged = (message: string) => {
       expect(joinFiles(splitFiles(message))).to.equal(message)
     }
-    fc.assert(fc.property(text, isUnchanged))
-    fc.assert(fc.property(files, text, (all, last) => isUnchanged(joinFiles({ files: all, text: last }))))
+    forAll(text, isUnchanged)
+    forAll(files, text, (all, last) => isUnchanged(joinFiles({ files: all, text: last })))
   })
 })

@@ -10,6 +10,7 @@ import { Editor } from '../../../src/terminal/editor/editor.ts'
 import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
 import { markPasted, plainText } from '../../../src/terminal/editor/pasted-text.ts'
+import { forAllTimes } from '../../support/for-all.ts'
 
 const keys = {
   enter: '\r',
@@ -489,28 +490,25 @@ describe('the editor', () => {
         paste('🇩🇪🇩ᄀᄀᄀ\u200d\u202e\u2028क्षि'),
       ),
     )
-    fc.assert(
-      fc.property(
-        fc.array(typed, { maxLength: 40 }),
-        fc.integer({ min: 1, max: 24 }),
-        fc.integer({ min: 1, max: 6 }),
-        (all, columns, rows) => {
-          const { type, editor } = start(['one', 'two\n世界'], () => ({
-            start: 0,
-            candidates: ['alpha 世界', 'beta'],
-          }))
-          for (const one of all) {
-            type(one)
-            const { lines, cursor } = editor.view(columns, rows)
-            expect(lines.length).to.be.within(1, rows)
-            for (const line of lines)
-              expect(stringWidth(line.replaceAll('*', '')), line).to.be.at.most(columns)
-            expect(cursor.row).to.be.within(0, lines.length - 1)
-            expect(cursor.column).to.be.within(0, columns - 1)
-          }
-        },
-      ),
-      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
+    forAllTimes(
+      2,
+      fc.array(typed, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 24 }),
+      fc.integer({ min: 1, max: 6 }),
+      (all, columns, rows) => {
+        const { type, editor } = start(['one', 'two\n世界'], () => ({
+          start: 0,
+          candidates: ['alpha 世界', 'beta'],
+        }))
+        for (const one of all) {
+          type(one)
+          const { lines, cursor } = editor.view(columns, rows)
+          expect(lines.length).to.be.within(1, rows)
+          for (const line of lines) expect(stringWidth(line.replaceAll('*', '')), line).to.be.at.most(columns)
+          expect(cursor.row).to.be.within(0, lines.length - 1)
+          expect(cursor.column).to.be.within(0, columns - 1)
+        }
+      },
     )
   })
 })

@@ -4,6 +4,7 @@ import type { Key, Report } from '../../../src/terminal/editor/key.ts'
 import { press } from '../../../src/terminal/editor/key.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
 import { codePoint } from '../../support/code-point.ts'
+import { forAll, forAllTimes } from '../../support/for-all.ts'
 
 /** A decoder whose timer the test controls. */
 function listen(awaitsReport = false) {
@@ -319,26 +320,21 @@ describe('the key decoder', () => {
       .array(piece, { maxLength: 12 })
       .map((pieces) => pieces.join(''))
       .filter((whole) => !whole.split('[200~').slice(1).some(interrupts))
-    fc.assert(
-      fc.property(sent, fc.array(fc.nat({ max: 80 })), (whole, cuts) => {
-        const places = [...new Set([0, ...cuts.filter((cut) => cut < whole.length), whole.length])]
-        places.sort((a, b) => a - b)
-        const pieces = places.slice(1).map((place, index) => whole.slice(places[index], place))
-        expect(joinTexts(decode(...pieces))).to.deep.equal(joinTexts(decode(whole)))
-        expect(joinTexts(decode(...whole.split('')))).to.deep.equal(joinTexts(decode(whole)))
-      }),
-      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
+    forAllTimes(4, sent, fc.array(fc.nat({ max: 80 })), (whole, cuts) => {
+      const places = [...new Set([0, ...cuts.filter((cut) => cut < whole.length), whole.length])]
+      places.sort((a, b) => a - b)
+      const pieces = places.slice(1).map((place, index) => whole.slice(places[index], place))
+      expect(joinTexts(decode(...pieces))).to.deep.equal(joinTexts(decode(whole)))
+      expect(joinTexts(decode(...whole.split('')))).to.deep.equal(joinTexts(decode(whole)))
+    })
   })
 
   it('never returns control characters as text', () =>
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: codePoint })), (pieces) => {
-        for (const key of decode(...pieces)) {
-          if (key.type === 'text') expect(key.text).not.to.match(/[\p{Control}\p{Surrogate}]/u)
-          if (key.type === 'paste')
-            expect(key.text.replace(/[\t\n]/g, '')).not.to.match(/[\p{Control}\p{Surrogate}]/u)
-        }
-      }),
-    ))
+    forAll(fc.array(fc.string({ unit: codePoint })), (pieces) => {
+      for (const key of decode(...pieces)) {
+        if (key.type === 'text') expect(key.text).not.to.match(/[\p{Control}\p{Surrogate}]/u)
+        if (key.type === 'paste')
+          expect(key.text.replace(/[\t\n]/g, '')).not.to.match(/[\p{Control}\p{Surrogate}]/u)
+      }
+    }))
 })

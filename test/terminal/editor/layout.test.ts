@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Layout, renderRows } from '../../../src/terminal/editor/layout.ts'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
+import { forAll } from '../../support/for-all.ts'
 
 const plain = { dim: (text: string) => text }
 
@@ -79,21 +80,19 @@ describe('the layout of the editor', () => {
   })
 
   it('shows every character once if there is room, and finds each position again', () =>
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),
-        fc.integer({ min: 6, max: 20 }),
-        (text, columns) => {
-          const buffer = new TextBuffer()
-          buffer.setText(text)
-          const { lines } = renderRows(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
-          expect(lines.map((line) => line.slice(2)).join('')).to.equal(text.replaceAll('\n', ''))
-          const layout = new Layout(buffer.units, columns - 3)
-          for (let index = 0; index <= buffer.units.length; index++) {
-            const { row, column } = layout.placeOf(index)
-            expect(layout.indexAt(row, column)).to.equal(index)
-          }
-        },
-      ),
+    forAll(
+      fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),
+      fc.integer({ min: 6, max: 20 }),
+      (text, columns) => {
+        const buffer = new TextBuffer()
+        buffer.setText(text)
+        const { lines } = renderRows(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
+        expect(lines.map((line) => line.slice(2)).join('')).to.equal(text.replaceAll('\n', ''))
+        const layout = new Layout(buffer.units, columns - 3)
+        for (let index = 0; index <= buffer.units.length; index++) {
+          const { row, column } = layout.placeOf(index)
+          expect(layout.indexAt(row, column)).to.equal(index)
+        }
+      },
     ))
 })

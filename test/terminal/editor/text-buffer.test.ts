@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
+import { forAllTimes } from '../../support/for-all.ts'
 
 /** A buffer with the text, and the cursor at the bar. */
 function bufferOf(marked: string): TextBuffer {
@@ -204,37 +205,33 @@ describe('the text buffer', () => {
       { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('back' as const, 'forward' as const) }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), to: fc.nat({ max: 12 }) }) },
     )
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const buffer = new TextBuffer()
-        let [model, cursor] = [split(''), 0]
-        const history: { text: string; cursor: number }[] = []
-        for (const one of steps) {
-          const before = { text: buffer.text, cursor: buffer.cursor }
-          let [from, to, added] = [cursor, cursor, '']
-          if (one.do === 'insert') added = one.text
-          if (one.do === 'back') from = Math.max(0, cursor - 1)
-          if (one.do === 'forward') to = Math.min(model.length, cursor + 1)
-          const head = model.slice(0, from).join('') + added
-          const text = head + model.slice(to).join('')
-          model = split(text)
-          cursor = one.do === 'move' ? Math.min(one.to, model.length) : settle(text, head.length)
-          if (one.do === 'insert') buffer.insertPaste(one.text)
-          if (one.do === 'back') buffer.deleteBack()
-          if (one.do === 'forward') buffer.deleteForward()
-          if (one.do === 'move') buffer.moveTo(one.to)
-          expect(buffer.units).to.deep.equal(model)
-          expect(buffer.cursor).to.equal(cursor)
-          if (buffer.text !== before.text) history.push(before)
-        }
-        while (history.length > 0) {
-          const { text, cursor: place } = history.pop() ?? { text: '', cursor: 0 }
-          expect(buffer.undo()).to.equal(true)
-          expect(buffer.text).to.equal(text)
-          expect(buffer.cursor).to.equal(place)
-        }
-      }),
-      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
+    forAllTimes(4, fc.array(step, { maxLength: 30 }), (steps) => {
+      const buffer = new TextBuffer()
+      let [model, cursor] = [split(''), 0]
+      const history: { text: string; cursor: number }[] = []
+      for (const one of steps) {
+        const before = { text: buffer.text, cursor: buffer.cursor }
+        let [from, to, added] = [cursor, cursor, '']
+        if (one.do === 'insert') added = one.text
+        if (one.do === 'back') from = Math.max(0, cursor - 1)
+        if (one.do === 'forward') to = Math.min(model.length, cursor + 1)
+        const head = model.slice(0, from).join('') + added
+        const text = head + model.slice(to).join('')
+        model = split(text)
+        cursor = one.do === 'move' ? Math.min(one.to, model.length) : settle(text, head.length)
+        if (one.do === 'insert') buffer.insertPaste(one.text)
+        if (one.do === 'back') buffer.deleteBack()
+        if (one.do === 'forward') buffer.deleteForward()
+        if (one.do === 'move') buffer.moveTo(one.to)
+        expect(buffer.units).to.deep.equal(model)
+        expect(buffer.cursor).to.equal(cursor)
+        if (buffer.text !== before.text) history.push(before)
+      }
+      while (history.length > 0) {
+        const { text, cursor: place } = history.pop() ?? { text: '', cursor: 0 }
+        expect(buffer.undo()).to.equal(true)
+        expect(buffer).to.include({ text, cursor: place })
+      }
+    })
   })
 })
