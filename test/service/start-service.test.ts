@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
+import { closing } from '../support/lifetime.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../support/model-server.ts'
 import { startScriptedServer } from '../support/scripted-server.ts'
 import { readEvents } from './read-events.ts'
@@ -20,19 +21,17 @@ describe('the embedded service', () => {
       await first.call('PATCH', '/v1/settings', { app_name: 'Kept' })
       await first.close()
       expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
-      const second = equip(await startService({ dataDir: directory }))
+      await using second = closing(equip(await startService({ dataDir: directory })))
       expect(second.created).to.equal(false)
       expect((await second.call('GET', '/v1/settings')).body.app_name).to.equal('Kept')
-      await second.close()
     }))
 
   it('revokes the keys of its process when it closes', () =>
     withDirectory(async (directory) => {
       const first = equip(await startService({ dataDir: directory }))
       await first.close()
-      const second = await startService({ dataDir: directory })
+      await using second = closing(await startService({ dataDir: directory }))
       expect((await caller(second.url, first.key)('GET', '/v1/settings')).status).to.equal(401)
-      await second.close()
     }))
 
   it('reports that a port is in use, and leaves nothing open', () =>
@@ -88,10 +87,9 @@ describe('the embedded service', () => {
           const [last] = await Promise.all([events.next(), service.close()])
           expect(last.value.event).to.equal('error')
           expect(last.value.data.error.code).to.equal('service_stopping')
-          const again = equip(await startService({ dataDir: directory }))
+          await using again = closing(equip(await startService({ dataDir: directory })))
           const { body } = await again.call('GET', '/api/chat/history')
           expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
-          await again.close()
         },
       ),
     ))

@@ -5,6 +5,7 @@ import { openEmbeddedService } from '../../src/service/open-embedded-service.ts'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
 import type { DataLocation } from '../../src/service/store/open-store.ts'
 import { databaseFile, openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { closing } from '../support/lifetime.ts'
 import { type Completion, withModelServer } from '../support/model-server.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 import type { ScriptedServer } from '../support/scripted-server.ts'
@@ -83,12 +84,8 @@ const withServiceOn =
   (engine: Engine): WithService =>
   (use, options = {}) =>
     withCreatedPlace(engine, async (place) => {
-      const service = equip(await startService({ ...place, ...options }), place)
-      try {
-        return await use(service)
-      } finally {
-        await service.close()
-      }
+      await using service = closing(equip(await startService({ ...place, ...options }), place))
+      return await use(service)
     })
 
 /** The same without a server. `url` leads to the service in this process. */
@@ -98,23 +95,21 @@ const withServiceInProcess =
     withCreatedPlace(engine, async (place) => {
       const opened = await openEmbeddedService({ ...place, ...options })
       const { url, close } = serveInProcess(opened)
-      const service = equip(
-        {
-          ...opened,
-          url,
-          publicUrl: undefined,
-          adminUrl: undefined,
-          createProcessKey: () => opened.key,
-          reload: () => {},
-          close,
-        },
-        place,
+      await using service = closing(
+        equip(
+          {
+            ...opened,
+            url,
+            publicUrl: undefined,
+            adminUrl: undefined,
+            createProcessKey: () => opened.key,
+            reload: () => {},
+            close,
+          },
+          place,
+        ),
       )
-      try {
-        return await use(service)
-      } finally {
-        await service.close()
-      }
+      return await use(service)
     })
 
 /** With a service that has a model server. The requests are those that the model server has received. */

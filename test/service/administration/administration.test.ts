@@ -9,6 +9,7 @@ import {
 import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
+import { closing } from '../../support/lifetime.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -22,12 +23,8 @@ async function withAdministration<T>(
   use: (administration: Administration) => Promise<T>,
   clock: Clock = systemClock,
 ) {
-  const administration = await openAdministration(place, clock)
-  try {
-    return await use(administration)
-  } finally {
-    await administration.close()
-  }
+  await using administration = closing(await openAdministration(place, clock))
+  return await use(administration)
 }
 
 /** Where the status says that the database is, without the password. */

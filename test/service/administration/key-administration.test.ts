@@ -8,6 +8,7 @@ import { createAdapters } from '../../../src/service/oauth/adapter.ts'
 import { beginAttempt, passwordSubjects } from '../../../src/service/oauth/attempt-throttle.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { closing } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
 import { plantUser } from '../domain/plant-key.ts'
@@ -100,11 +101,12 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(failure).to.include({ kind: 'not_found' })
       expect((await administration.status()).schema_version).to.equal(0)
       await administration.close()
-      const rehearsing = await openAdministration({ dataDir: `${dataDir}/none` }, undefined, true)
+      await using rehearsing = closing(
+        await openAdministration({ dataDir: `${dataDir}/none` }, undefined, true),
+      )
       const planned = await rehearsing.createKey({ ...free, user: 'admin@localhost' })
       expect(planned).to.include({ user_id: 'usr_admin', limit: 100 })
       expect((await rehearsing.status()).schema_version).to.equal(0)
-      await rehearsing.close()
     }))
 
   it('change on a running service from the next request, and keep values that are not given', () =>

@@ -5,6 +5,7 @@ import {
 } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { closing } from '../../support/lifetime.ts'
 import { Browser } from '../oauth/browser.ts'
 import { createUser, getTokens, password, refresh, signIn } from '../oauth/flow.ts'
 import { exchangeAt, type TrustedService, withTrustedService } from '../oauth/trusted-service.ts'
@@ -20,42 +21,38 @@ type Place = TrustedService & { id: string; credentials: Record<string, () => Pr
 const withUser = (withService: WithService, use: (place: Place) => Promise<void>) =>
   withTrustedService(withService, async (place) => {
     const { service, administration, trust, identity, exchange, clock } = place
-    const other = await startService({ ...service.place, clock })
-    try {
-      const id = await createUser(service)
-      const { key } = await administration.createKey({ name: 'laptop', tier: 'pro', user: id })
-      const browser = new Browser()
-      const tokens = await getTokens(service.url, { browser })
-      const fields = { subject_token_type: accessToken, scope: 'read:chat' }
-      const exchanged = [
-        (await exchangeAt(service.url, key, fields)).body.access_token,
-        (await exchangeAt(service.url, tokens.access_token, fields)).body.access_token,
-      ]
-      await trust({ user: id, permissions: ['read:chat'] })
-      const ofTrust = (await exchange(await identity())).body.access_token
-      const bearer = (token: string) => async () => {
-        const path = '/api/chat/history'
-        const answers = [service.url, other.url].map((url) => caller(url, token)('GET', path))
-        const [one, two] = (await Promise.all(answers)).map(({ status }) => status)
-        return one === two ? Number(one) : -1
-      }
-      const credentials = {
-        key: bearer(key),
-        'token of a program': bearer(tokens.access_token),
-        'token that is exchanged for a key': bearer(exchanged[0]),
-        'token that is exchanged for a sign-in': bearer(exchanged[1]),
-        'token of a trust': bearer(ofTrust),
-        trust: async () => (await exchange(await identity())).status,
-        'sign-in session': async () => {
-          const { text } = await browser.open(`${service.url}/account`)
-          return text.includes('End all other sessions') || text.includes(email) ? 200 : 401
-        },
-        'refresh token': async () => (await refresh(other.url, tokens.refresh_token)).status,
-      }
-      await use({ ...place, id, credentials })
-    } finally {
-      await other.close()
+    await using other = closing(await startService({ ...service.place, clock }))
+    const id = await createUser(service)
+    const { key } = await administration.createKey({ name: 'laptop', tier: 'pro', user: id })
+    const browser = new Browser()
+    const tokens = await getTokens(service.url, { browser })
+    const fields = { subject_token_type: accessToken, scope: 'read:chat' }
+    const exchanged = [
+      (await exchangeAt(service.url, key, fields)).body.access_token,
+      (await exchangeAt(service.url, tokens.access_token, fields)).body.access_token,
+    ]
+    await trust({ user: id, permissions: ['read:chat'] })
+    const ofTrust = (await exchange(await identity())).body.access_token
+    const bearer = (token: string) => async () => {
+      const path = '/api/chat/history'
+      const answers = [service.url, other.url].map((url) => caller(url, token)('GET', path))
+      const [one, two] = (await Promise.all(answers)).map(({ status }) => status)
+      return one === two ? Number(one) : -1
     }
+    const credentials = {
+      key: bearer(key),
+      'token of a program': bearer(tokens.access_token),
+      'token that is exchanged for a key': bearer(exchanged[0]),
+      'token that is exchanged for a sign-in': bearer(exchanged[1]),
+      'token of a trust': bearer(ofTrust),
+      trust: async () => (await exchange(await identity())).status,
+      'sign-in session': async () => {
+        const { text } = await browser.open(`${service.url}/account`)
+        return text.includes('End all other sessions') || text.includes(email) ? 200 : 401
+      },
+      'refresh token': async () => (await refresh(other.url, tokens.refresh_token)).status,
+    }
+    await use({ ...place, id, credentials })
   })
 
 const actionsOf = async (administration: Administration, target: string) =>
@@ -146,13 +143,12 @@ onEachEngine('a user of the embedded service', (withService, engine) => {
 
   it('stays in the audit log when they are deleted with that option', () =>
     withService(async (service) => {
-      const administration = await openAdministration(service.place)
+      await using administration = closing(await openAdministration(service.place))
       const id = await createUser(service)
       expect(await administration.deleteUser(id, true)).to.include({ audit_subject: id })
       const entries = await administration.listChanges({ target: id, limit: 9 })
       expect(entries.map(({ action }) => action)).to.deep.equal(['user.create', 'user.delete'])
       expect(entries[1]?.before).to.deep.equal({ email, name: '', role: 'member' })
-      await administration.close()
     }))
 
   it('cannot be removed if they are built in, or the last admin who can sign in', () =>

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { closing } from '../../support/lifetime.ts'
 import { type Answer, caller, onEachTransport, type WithService } from '../temporary-service.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 
@@ -12,15 +13,11 @@ async function withEditorOf(
   use: (assign: Assign, db: Database, own: string) => Promise<void>,
 ): Promise<void> {
   await withService(async ({ url, place }) => {
-    const store = await openStore(place)
-    try {
-      const editor = await plantUser(store.db, { role: 'editor', permissions: '["assign:permissions"]' })
-      const call = caller(url, (await plantKey(store.db, { user_id: editor.id })).key)
-      const assign: Assign = (id, body) => call('POST', `/v1/users/${id}/permissions`, body)
-      await use(assign, store.db, editor.id)
-    } finally {
-      await store.close()
-    }
+    await using store = closing(await openStore(place))
+    const editor = await plantUser(store.db, { role: 'editor', permissions: '["assign:permissions"]' })
+    const call = caller(url, (await plantKey(store.db, { user_id: editor.id })).key)
+    const assign: Assign = (id, body) => call('POST', `/v1/users/${id}/permissions`, body)
+    await use(assign, store.db, editor.id)
   })
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { forAllTimesAsync } from '../../support/for-all.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
 async function readBackwards(
@@ -38,19 +39,17 @@ onEachTransport('the history of the embedded service', (withService) => {
       expect(all).to.have.length(48)
       // The id in the response to a send is that of the assistant's message.
       expect(all.filter((_, index) => index % 2 === 1)).to.deep.equal(sent.map(({ id }) => id))
-      await fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 1, max: 100 }),
-          fc.option(fc.constantFrom(...contexts), { nil: undefined }),
-          async (limit, context) => {
-            const ids = await readBackwards(call, limit, context)
-            const answers = ids.filter((_, index) => index % 2 === 1)
-            const expected = sent.filter((one) => context === undefined || one.context === context)
-            expect(answers).to.deep.equal(expected.map(({ id }) => id))
-            expect(new Set(ids).size).to.equal(expected.length * 2)
-          },
-        ),
-        { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
+      await forAllTimesAsync(
+        0.4,
+        fc.integer({ min: 1, max: 100 }),
+        fc.option(fc.constantFrom(...contexts), { nil: undefined }),
+        async (limit, context) => {
+          const ids = await readBackwards(call, limit, context)
+          const answers = ids.filter((_, index) => index % 2 === 1)
+          const expected = sent.filter((one) => context === undefined || one.context === context)
+          expect(answers).to.deep.equal(expected.map(({ id }) => id))
+          expect(new Set(ids).size).to.equal(expected.length * 2)
+        },
       )
     }))
 

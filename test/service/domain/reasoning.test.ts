@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
+import { closing } from '../../support/lifetime.ts'
 import { sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
@@ -159,7 +160,7 @@ describe('reasoning of a model server', () => {
         sendDone(response)
       },
       async (service) => {
-        const client = new Client({ baseUrl: service.url, credential: service.key })
+        await using client = closing(new Client({ baseUrl: service.url, credential: service.key }))
         const events = []
         for await (const event of await client.chat.stream({ message: 'Hi' })) events.push(event)
         expect(events.map(({ type }) => type)).to.deep.equal(['start', 'reasoning', 'end'])
@@ -167,7 +168,6 @@ describe('reasoning of a model server', () => {
         expect(events[2]).to.include({ text: '', complete: true, finishReason: 'length' })
         const { body } = await client.chat.collect({ message: 'Hi' })
         expect(body).to.include({ response: '', end: 'empty' }).and.not.to.have.property('reasoning')
-        await client.close()
       },
     ))
 })

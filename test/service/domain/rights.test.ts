@@ -4,6 +4,8 @@ import { type EndpointName, endpoints } from '../../../src/contract/endpoints.ts
 import { errorBody } from '../../../src/contract/resources/error-body.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { forAllAsync } from '../../support/for-all.ts'
+import { closing } from '../../support/lifetime.ts'
 import { soundCall } from '../service-calls.ts'
 import { takesEffect } from '../take-effect.ts'
 import { caller, onEachTransport, type TemporaryService, type WithService } from '../temporary-service.ts'
@@ -49,12 +51,8 @@ async function withDatabaseOf(
   use: (service: TemporaryService, db: Database) => Promise<void>,
 ): Promise<void> {
   await withService(async (service) => {
-    const store = await openStore(service.place)
-    try {
-      await use(service, store.db)
-    } finally {
-      await store.close()
-    }
+    await using store = closing(await openStore(service.place))
+    await use(service, store.db)
   })
 }
 
@@ -84,28 +82,20 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
       const admin = await plantUser(db, { role: 'admin' })
       const more = await plantUser(db, { permissions: '["write:users","deploy:chat"]' })
       const none = await plantUser(db, { role: 'emperor' })
+      const { member: memberRights = [] } = roles
+      // Every key may read the profile of its user.
+      const own = 'read:profile'
+      const beyond = { user_id: member.id, permissions: '["*:users","read:chat"]' }
       const valid: [string, { id: string; key: string }, readonly string[]][] = [
-        ['a member', await plantKey(db, { user_id: member.id }), roles['member'] ?? []],
+        ['a member', await plantKey(db, { user_id: member.id }), memberRights],
         ['an editor', await plantKey(db, { user_id: editor.id }), roles['editor'] ?? []],
         ['an admin', await plantKey(db, { user_id: admin.id }), all],
         ['the built-in admin', await plantKey(db), all],
-        [
-          'a member with a permission beyond',
-          await plantKey(db, { user_id: more.id }),
-          [...(roles['member'] ?? []), 'write:users'],
-        ],
+        ['a member with more', await plantKey(db, { user_id: more.id }), [...memberRights, 'write:users']],
         ['a role that is unknown', await plantKey(db, { user_id: none.id }), []],
-        [
-          'a key for one thing',
-          await plantKey(db, { permissions: '["read:users"]' }),
-          ['read:users', 'read:profile'],
-        ],
-        ['a key for nothing', await plantKey(db, { permissions: '[]' }), ['read:profile']],
-        [
-          'a key for more than its user may',
-          await plantKey(db, { user_id: member.id, permissions: '["*:users","read:chat"]' }),
-          ['read:chat', 'read:profile'],
-        ],
+        ['a key for one thing', await plantKey(db, { permissions: '["read:users"]' }), ['read:users', own]],
+        ['a key for nothing', await plantKey(db, { permissions: '[]' }), [own]],
+        ['a key for more than its user may', await plantKey(db, beyond), ['read:chat', own]],
       ]
       for (const [who, { key }, rights] of valid) {
         const call = caller(url, key)
@@ -155,35 +145,32 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
       const { id, key } = await plantKey(db, { user_id: user.id })
       const call = caller(url, key)
       const grants = fc.subarray([...all, ...Object.keys(patterns), ...foreign], { maxLength: 4 })
-      await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom('admin', 'editor', 'member', 'member'),
-          grants,
-          fc.option(grants),
-          fc.constantFrom(...names),
-          async (role, assigned, onKey, name) => {
-            const permissions = JSON.stringify(assigned)
-            await db.updateTable('users').set({ role, permissions }).where('id', '=', user.id).execute()
-            const limited = onKey && JSON.stringify(onKey)
-            await db.updateTable('api_keys').set({ permissions: limited }).where('id', '=', id).execute()
-            const { method, path, body, permission, status } = soundCall(name, target.id)
-            const held = [...(roles[role] ?? []), ...expand(assigned)]
-            const mayUser = held.includes(permission)
-            // Every key may read the profile of its user.
-            const ofKey = onKey === null ? all : ['read:profile', ...expand(onKey)]
-            const mayKey = ofKey.includes(permission)
-            // The target is a member: a user who assigns permissions must hold those of a member.
-            const covers = (roles['member'] ?? []).every(
-              (right) => held.includes(right) && ofKey.includes(right),
-            )
-            const may = mayUser && mayKey && (name !== 'assignPermissions' || covers)
-            await takesEffect(engine, async () => {
-              const answer = await call(method, path, body)
-              expect(answer.status, answer.text).to.equal(may ? status : 403)
-            })
-          },
-        ),
-        { numRuns: fc.readConfigureGlobal().numRuns ?? 100 },
+      await forAllAsync(
+        fc.constantFrom('admin', 'editor', 'member', 'member'),
+        grants,
+        fc.option(grants),
+        fc.constantFrom(...names),
+        async (role, assigned, onKey, name) => {
+          const permissions = JSON.stringify(assigned)
+          await db.updateTable('users').set({ role, permissions }).where('id', '=', user.id).execute()
+          const limited = onKey && JSON.stringify(onKey)
+          await db.updateTable('api_keys').set({ permissions: limited }).where('id', '=', id).execute()
+          const { method, path, body, permission, status } = soundCall(name, target.id)
+          const held = [...(roles[role] ?? []), ...expand(assigned)]
+          const mayUser = held.includes(permission)
+          // Every key may read the profile of its user.
+          const ofKey = onKey === null ? all : ['read:profile', ...expand(onKey)]
+          const mayKey = ofKey.includes(permission)
+          // The target is a member: a user who assigns permissions must hold those of a member.
+          const covers = (roles['member'] ?? []).every(
+            (right) => held.includes(right) && ofKey.includes(right),
+          )
+          const may = mayUser && mayKey && (name !== 'assignPermissions' || covers)
+          await takesEffect(engine, async () => {
+            const answer = await call(method, path, body)
+            expect(answer.status, answer.text).to.equal(may ? status : 403)
+          })
+        },
       )
     }))
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { merge } from '../../../src/service/domain/settings.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { forAll } from '../../support/for-all.ts'
 import { onEachTransport } from '../temporary-service.ts'
 
 onEachTransport('settings of the embedded service', (withService) => {
@@ -140,16 +141,14 @@ describe('merging a patch', () => {
   })).node
 
   it('sets everything that the patch names, keeps the rest, and changes neither input', () =>
-    fc.assert(
-      fc.property(tree, tree, (base, patch) => {
-        const [baseBefore, patchBefore] = [structuredClone(base), structuredClone(patch)]
-        const merged = merge(base, patch)
-        expectWithin(patch, merged)
-        for (const key of Object.keys(base)) if (!(key in patch)) expect(merged[key]).to.deep.equal(base[key])
-        expect(merge(merged, patch)).to.deep.equal(merged)
-        expect([base, patch]).to.deep.equal([baseBefore, patchBefore])
-      }),
-    ))
+    forAll(tree, tree, (base, patch) => {
+      const [baseBefore, patchBefore] = [structuredClone(base), structuredClone(patch)]
+      const merged = merge(base, patch)
+      expectWithin(patch, merged)
+      for (const key of Object.keys(base)) if (!(key in patch)) expect(merged[key]).to.deep.equal(base[key])
+      expect(merge(merged, patch)).to.deep.equal(merged)
+      expect([base, patch]).to.deep.equal([baseBefore, patchBefore])
+    }))
 })
 
 function expectWithin(part: unknown, whole: unknown): void {

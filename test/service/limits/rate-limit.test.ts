@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { readPolicy, readQuota, readRetryAfter } from '../../../src/client/response/rate-limit-headers.ts'
 import { createTestProgram } from '../../../src/service/replies/test-program.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { type Answer, caller } from '../temporary-service.ts'
@@ -186,19 +185,6 @@ describe('rate limits', () => {
       expect(existsSync(file)).to.equal(true)
       await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 60_000 } })
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
-    }))
-
-  it('are reported in headers that the client of chatctl understands', () =>
-    withCountedService(async ({ call, admin }) => {
-      await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 2 } })
-      const read = ({ headers }: Answer) => Object.fromEntries(headers)
-      const first = read(await call('GET', '/v1/settings'))
-      expect(readQuota(first, beforeNoon)).to.deep.equal({ remaining: 1, reset: 30_000 })
-      expect(readPolicy(first)).to.deep.equal({ limit: 100, window: 3_600_000 })
-      await call('GET', '/v1/settings')
-      const last = read(await call('GET', '/v1/settings'))
-      expect(readQuota(last, beforeNoon)).to.deep.equal({ remaining: 0, reset: 30_000 })
-      expect(readRetryAfter(last, beforeNoon)).to.equal(30_000)
     }))
 
   it('count in the later window if the clock falls behind, and restart if it was wrong by hours', () => {

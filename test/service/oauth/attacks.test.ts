@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
 import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
+import { closing } from '../../support/lifetime.ts'
 import {
   caller,
   type Engine,
@@ -44,9 +45,8 @@ const withTwo = (
 
 /** Makes all records of one kind expire. */
 async function expire(place: DataLocation, model: string): Promise<void> {
-  const store = await openStore(place)
+  await using store = closing(await openStore(place))
   await store.db.updateTable('oauth_records').set({ expires_at: 1 }).where('model', '=', model).execute()
-  await store.close()
 }
 
 onEachEngine('an authorization code of the embedded service', (withService, engine) => {
@@ -81,6 +81,8 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
       )
       const given = answers.filter(({ status }) => status === 200)
       expect(given).to.have.length(1)
+      for (const { status, body } of answers.filter((answer) => !given.includes(answer)))
+        expect([status, body.error]).to.deep.equal([400, 'invalid_grant'])
       for (const { body } of given) expect(await profileStatus(one.url, body.access_token)).to.equal(401)
     }))
 

@@ -12,6 +12,8 @@ import {
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { forAll } from '../../support/for-all.ts'
+import { closing } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import {
@@ -50,9 +52,8 @@ async function succeed(db: Database, subjects: Subjects, now: number): Promise<n
 
 const withDatabase = (engine: Engine, use: (db: Database) => Promise<void>): Promise<void> =>
   withPlace(engine, async (place) => {
-    const store = await openStore(place)
+    await using store = closing(await openStore(place))
     await use(store.db)
-    await store.close()
   })
 
 onEachEngine('the throttle of failed attempts', (_, engine) => {
@@ -274,12 +275,10 @@ describe('failed attempts on the sign-in page', () => {
     expect(networkOf('192.0.2.1')).to.equal('192.0.2.1')
     expect(networkOf('::ffff:192.0.2.1')).to.equal('::ffff:192.0.2.1')
     expect(networkOf('::1')).to.equal('0:0:0:0')
-    fc.assert(
-      fc.property(fc.ipV6(), (address) => {
-        if (address.includes('.')) return
-        expect(networkOf(new URL(`http://[${address}]`).hostname.slice(1, -1)).split(':')).to.have.length(4)
-      }),
-    )
+    forAll(fc.ipV6(), (address) => {
+      if (address.includes('.')) return
+      expect(networkOf(new URL(`http://[${address}]`).hostname.slice(1, -1)).split(':')).to.have.length(4)
+    })
   })
 
   it('are limited to five passwords at the same time over two services', () =>

@@ -3,6 +3,7 @@ import { Secret, TOTP } from 'otpauth'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
+import { closing } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
 import { Browser, type Shown } from './browser.ts'
@@ -137,10 +138,9 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       const page = await other.submit(asked, { code: code() })
       expect(page.url).to.equal(device.verification_uri_complete)
       expect(page.text).to.include(`value="${device.user_code}"`)
-      const store = await openStore(place)
+      await using store = closing(await openStore(place))
       expect(await store.db.selectFrom('oauth_records').select('model').where('user_id', '=', id).execute())
         .not.to.be.empty
-      await store.close()
     }))
 
   it('records who allowed or denied what', () =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
+import { closing } from '../../support/lifetime.ts'
 import { takesEffect } from '../take-effect.ts'
 import { caller, equip, onEachEngine, type WithService } from '../temporary-service.ts'
 import { createUser, getTokens, refresh, type TokenResponse } from './flow.ts'
@@ -148,21 +149,17 @@ onEachEngine('a token that is exchanged for another credential', (withService: W
 
   it('ends when its API key is revoked or rotated, in other processes too', () =>
     withPlace(async ({ service, administration, createKey, clock }) => {
-      const neighbor = equip(await startService({ ...service.place, clock }))
-      try {
-        for (const end of ['revokeKey', 'rotateKey'] as const) {
-          const { id, key } = await createKey({ name: end })
-          const token = await readerOf(service.url, key)
-          for (const { url } of [service, neighbor]) expect(await statusOf(url, token)).to.equal(200)
-          await (end === 'revokeKey'
-            ? administration.revokeKey(id)
-            : administration.rotateKey(id, { overlap: 0 }))
-          await takesEffect(engine, async () => {
-            for (const { url } of [service, neighbor]) expect(await statusOf(url, token), end).to.equal(401)
-          })
-        }
-      } finally {
-        await neighbor.close()
+      await using neighbor = closing(equip(await startService({ ...service.place, clock })))
+      for (const end of ['revokeKey', 'rotateKey'] as const) {
+        const { id, key } = await createKey({ name: end })
+        const token = await readerOf(service.url, key)
+        for (const { url } of [service, neighbor]) expect(await statusOf(url, token)).to.equal(200)
+        await (end === 'revokeKey'
+          ? administration.revokeKey(id)
+          : administration.rotateKey(id, { overlap: 0 }))
+        await takesEffect(engine, async () => {
+          for (const { url } of [service, neighbor]) expect(await statusOf(url, token), end).to.equal(401)
+        })
       }
     }))
 

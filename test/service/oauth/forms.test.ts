@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { openOAuth } from '../../../src/service/oauth/open-oauth.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { closing } from '../../support/lifetime.ts'
 import { withDirectory, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
 import { askForCode, createUser, password, signIn } from './flow.ts'
@@ -97,7 +98,7 @@ describe('the forms of the sign-in', () => {
 
   it('cause no error of the service if they are interrupted', () =>
     withDirectory(async (directory) => {
-      const store = openSqlite(directory)
+      await using store = closing(openSqlite(directory))
       const troubles: unknown[] = []
       const answered: Promise<void>[] = []
       const server = createServer((request, response) => {
@@ -131,7 +132,6 @@ describe('the forms of the sign-in', () => {
       expect(troubles).to.deep.equal([])
       server.close()
       server.closeAllConnections()
-      await store.close()
     }))
 
   it('show input as text', () =>

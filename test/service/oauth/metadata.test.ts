@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import * as oauth from 'oauth4webapi'
 import { startService } from '../../../src/service/start-service.ts'
+import { closing } from '../../support/lifetime.ts'
 import { caller, equip, withDirectory, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import { askForCode, createUser, exchange, getCode, getTokens, redirectUri } from './flow.ts'
@@ -120,7 +121,7 @@ describe('the OAuth server of the embedded service', () => {
 
   it('stores no token, code, cookie, or id that a reader of the data could use', () =>
     withDirectory(async (directory) => {
-      const service = equip(await startService({ dataDir: directory }))
+      await using service = closing(equip(await startService({ dataDir: directory })))
       await createUser(service)
       const browser = new Browser()
       const seen: string[] = []
@@ -157,6 +158,5 @@ describe('the OAuth server of the embedded service', () => {
           data.some((bytes) => bytes.includes(secret)),
           secret,
         ).to.equal(false)
-      await service.close()
     }))
 })

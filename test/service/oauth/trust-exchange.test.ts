@@ -4,6 +4,7 @@ import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { closing } from '../../support/lifetime.ts'
 import { takesEffect } from '../take-effect.ts'
 import { caller, equip, onEachEngine, withService as withSqliteService } from '../temporary-service.ts'
 import { askForToken } from './flow.ts'
@@ -81,23 +82,19 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
   it('is accepted in one process, and its access token in another, until the trust is revoked', () =>
     withTrust(async ({ service, administration, trust, identity }) => {
       await trust()
-      const other = equip(await startService({ ...service.place }))
-      try {
-        const token = await identity({
-          iat: Math.floor(Date.now() / 1000),
-          exp: Math.floor(Date.now() / 1000) + 60,
-        })
-        const { body } = await exchangeAt(other.url, token)
-        const call = caller(service.url, body.access_token)
-        expect((await call('GET', '/v1/settings')).status).to.equal(200)
-        await administration.revokeTrust('deploy')
-        await takesEffect(engine, async () => {
-          expect((await call('GET', '/v1/settings')).status).to.equal(401)
-        })
-        expect((await exchangeAt(other.url, token)).status).to.equal(400)
-      } finally {
-        await other.close()
-      }
+      await using other = closing(equip(await startService({ ...service.place })))
+      const token = await identity({
+        iat: Math.floor(Date.now() / 1000),
+        exp: Math.floor(Date.now() / 1000) + 60,
+      })
+      const { body } = await exchangeAt(other.url, token)
+      const call = caller(service.url, body.access_token)
+      expect((await call('GET', '/v1/settings')).status).to.equal(200)
+      await administration.revokeTrust('deploy')
+      await takesEffect(engine, async () => {
+        expect((await call('GET', '/v1/settings')).status).to.equal(401)
+      })
+      expect((await exchangeAt(other.url, token)).status).to.equal(400)
     }))
 
   it('gets no access token if the trust is revoked during the exchange', () =>
@@ -105,14 +102,10 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
       const revoked = await trust()
       await administration.revokeTrust('deploy')
       await trust()
-      const store = await openStore(service.place)
-      try {
-        const issued = await issueToken(store.db, revoked, ['*:*'], mainBranch, localAuditContext(clock))
-        expect(issued).to.equal(undefined)
-        expect(await store.db.selectFrom('api_keys').select('id').execute()).to.deep.equal([])
-      } finally {
-        await store.close()
-      }
+      await using store = closing(await openStore(service.place))
+      const issued = await issueToken(store.db, revoked, ['*:*'], mainBranch, localAuditContext(clock))
+      expect(issued).to.equal(undefined)
+      expect(await store.db.selectFrom('api_keys').select('id').execute()).to.deep.equal([])
     }))
 
   it('gets fewer permissions with a scope, and never more', () =>
@@ -200,52 +193,44 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
 onEachEngine('the revocation of an access token of a trust', (withService, engine) => {
   it('is a change that this process notes, and that of another text is none', () =>
     withTrustedService(withService, async ({ service, trust, clock }) => {
-      const store = await openStore(service.place)
-      try {
-        const by = localAuditContext(clock)
-        const issued = await issueToken(store.db, await trust(), ['read:settings'], mainBranch, by)
-        let changes = 0
-        const noteChange = () => {
-          changes += 1
-        }
-        await revokeToken({ db: store.db, noteChange }, 'ct_unknown')
-        expect(changes).to.equal(0)
-        await revokeToken({ db: store.db, noteChange }, issued?.token ?? '')
-        expect(changes).to.equal(1)
-      } finally {
-        await store.close()
+      await using store = closing(await openStore(service.place))
+      const by = localAuditContext(clock)
+      const issued = await issueToken(store.db, await trust(), ['read:settings'], mainBranch, by)
+      let changes = 0
+      const noteChange = () => {
+        changes += 1
       }
+      await revokeToken({ db: store.db, noteChange }, 'ct_unknown')
+      expect(changes).to.equal(0)
+      await revokeToken({ db: store.db, noteChange }, issued?.token ?? '')
+      expect(changes).to.equal(1)
     }))
 
   it('ends it with the next request, in other processes soon, and ends no other', () =>
     withTrustedService(withService, async ({ service, administration, trust, identity, exchange, clock }) => {
       await trust()
-      const neighbor = equip(await startService({ ...service.place, clock }))
-      try {
-        const [one, other] = [await exchange(await identity()), await exchange(await identity())]
-        const { key } = await administration.createKey({ name: 'ci', tier: 'free' })
-        const revoke = (token: string) =>
-          fetch(`${service.url}/oauth/revoke`, {
-            method: 'POST',
-            body: new URLSearchParams({ client_id: 'chatctl', token }),
-          })
-        const status = async (token: string, url = service.url) =>
-          (await caller(url, token)('GET', '/v1/settings')).status
-        expect(await status(one.body.access_token)).to.equal(200)
-        expect(await status(one.body.access_token, neighbor.url)).to.equal(200)
-        expect((await revoke(one.body.access_token)).status).to.equal(200)
-        expect(await status(one.body.access_token)).to.equal(401)
-        await takesEffect(engine, async () => {
-          expect(await status(one.body.access_token, neighbor.url)).to.equal(401)
+      await using neighbor = closing(equip(await startService({ ...service.place, clock })))
+      const [one, other] = [await exchange(await identity()), await exchange(await identity())]
+      const { key } = await administration.createKey({ name: 'ci', tier: 'free' })
+      const revoke = (token: string) =>
+        fetch(`${service.url}/oauth/revoke`, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id: 'chatctl', token }),
         })
-        expect(await status(other.body.access_token)).to.equal(200)
-        expect((await revoke('ct_unknown')).status).to.equal(200)
-        await revoke(key)
-        await revoke(key.replace('ck_', 'ct_'))
-        expect(await status(key)).to.equal(200)
-      } finally {
-        await neighbor.close()
-      }
+      const status = async (token: string, url = service.url) =>
+        (await caller(url, token)('GET', '/v1/settings')).status
+      expect(await status(one.body.access_token)).to.equal(200)
+      expect(await status(one.body.access_token, neighbor.url)).to.equal(200)
+      expect((await revoke(one.body.access_token)).status).to.equal(200)
+      expect(await status(one.body.access_token)).to.equal(401)
+      await takesEffect(engine, async () => {
+        expect(await status(one.body.access_token, neighbor.url)).to.equal(401)
+      })
+      expect(await status(other.body.access_token)).to.equal(200)
+      expect((await revoke('ct_unknown')).status).to.equal(200)
+      await revoke(key)
+      await revoke(key.replace('ck_', 'ct_'))
+      expect(await status(key)).to.equal(200)
     }))
 })
 
@@ -266,13 +251,9 @@ describe('an access token of a trust', () => {
       }
       // The first request of a process opens the OAuth server, which may write.
       expect(await revoke()).to.equal(200)
-      const other = openSqlite(service.dataDir)
-      try {
-        other.connection.exec('begin immediate')
-        expect(await revoke()).to.equal(200)
-      } finally {
-        await other.close()
-      }
+      await using other = closing(openSqlite(service.dataDir))
+      other.connection.exec('begin immediate')
+      expect(await revoke()).to.equal(200)
     }))
 
   it('has the hourly limit of the trust, together with the others', () =>
@@ -292,15 +273,11 @@ describe('an access token of a trust', () => {
       await exchange(await identity())
       clock.pass(3_600_000)
       await exchange(await identity())
-      const store = await openStore(service.place)
-      try {
-        const count = async () => (await store.db.selectFrom('api_keys').select('id').execute()).length
-        await takesEffect('postgres', async () => {
-          expect(await count()).to.equal(1)
-        })
-      } finally {
-        await store.close()
-      }
+      await using store = closing(await openStore(service.place))
+      const count = async () => (await store.db.selectFrom('api_keys').select('id').execute()).length
+      await takesEffect('postgres', async () => {
+        expect(await count()).to.equal(1)
+      })
     }))
 })
 

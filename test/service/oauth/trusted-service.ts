@@ -5,6 +5,7 @@ import {
   openIdMetadata,
   startAuthorizationServer,
 } from '../../support/authorization-server.ts'
+import { closing } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import type { TemporaryService, WithService } from '../temporary-service.ts'
 import { askForToken, type TokenResponse } from './flow.ts'
@@ -48,24 +49,20 @@ export async function withTrustedService(
   })
   await withService(
     async (service) => {
-      const administration = await openAdministration(service.place, clock)
-      try {
-        await use({
-          service,
-          issuer,
-          administration,
-          clock,
-          trust: (changes) =>
-            administration.createTrust({
-              ...{ name: 'deploy', issuer: issuer.url, audience, subject: mainBranch },
-              ...{ permissions: ['read:settings'], tier: 'pro', ...changes },
-            }),
-          identity: (claims) => issuer.sign({ sub: mainBranch, aud: audience, ...claims }),
-          exchange: (token, fields) => exchangeAt(service.url, token, fields),
-        })
-      } finally {
-        await administration.close()
-      }
+      await using administration = closing(await openAdministration(service.place, clock))
+      await use({
+        service,
+        issuer,
+        administration,
+        clock,
+        trust: (changes) =>
+          administration.createTrust({
+            ...{ name: 'deploy', issuer: issuer.url, audience, subject: mainBranch },
+            ...{ permissions: ['read:settings'], tier: 'pro', ...changes },
+          }),
+        identity: (claims) => issuer.sign({ sub: mainBranch, aud: audience, ...claims }),
+        exchange: (token, fields) => exchangeAt(service.url, token, fields),
+      })
     },
     { ...options, clock },
   )

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readReply } from '../../../src/service/replies/completion-stream.ts'
+import { forAllAsync } from '../../support/for-all.ts'
 import { delta, events } from './raw-responses.ts'
 
 /** The body of a response. */
@@ -32,17 +33,15 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 describe('a stream of a model server', () => {
   it('gives the same text however its bytes are split, with any line endings', () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
-        fc.array(fc.nat(10_000), { maxLength: 40 }),
-        fc.constantFrom('\n', '\r\n', '\r'),
-        async (words, places, end) => {
-          const lines = `: hello\n\n${events(...words.map((word) => delta(word)), delta('', 'length'), '[DONE]')}`
-          const bytes = Buffer.from(lines.replaceAll('\n', end))
-          expect(await read(cut(bytes, places))).to.deep.equal({ text: words.join(''), reason: 'length' })
-        },
-      ),
+    forAllAsync(
+      fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
+      fc.array(fc.nat(10_000), { maxLength: 40 }),
+      fc.constantFrom('\n', '\r\n', '\r'),
+      async (words, places, end) => {
+        const lines = `: hello\n\n${events(...words.map((word) => delta(word)), delta('', 'length'), '[DONE]')}`
+        const bytes = Buffer.from(lines.replaceAll('\n', end))
+        expect(await read(cut(bytes, places))).to.deep.equal({ text: words.join(''), reason: 'length' })
+      },
     ))
 
   it('gives text of one kind that arrives together as one part, also before an error', async () => {
@@ -58,20 +57,16 @@ describe('a stream of a model server', () => {
   })
 
   it('is never accepted as complete if it was truncated before its end', () =>
-    fc.assert(
-      fc.asyncProperty(fc.string({ minLength: 1 }), fc.nat(), async (word, place) => {
-        const bytes = Buffer.from(events(delta(word), delta(word)))
-        const short = bytes.subarray(0, place % bytes.length)
-        const outcome = await read([short].filter(({ length }) => length > 0)).catch((error) => error)
-        expect(outcome.code).to.equal('model_server_error')
-      }),
-    ))
+    forAllAsync(fc.string({ minLength: 1 }), fc.nat(), async (word, place) => {
+      const bytes = Buffer.from(events(delta(word), delta(word)))
+      const short = bytes.subarray(0, place % bytes.length)
+      const outcome = await read([short].filter(({ length }) => length > 0)).catch((error) => error)
+      expect(outcome.code).to.equal('model_server_error')
+    }))
 
   it('of arbitrary bytes results in a reply or in model_server_error', () =>
-    fc.assert(
-      fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (parts) => {
-        const outcome = await read(parts).catch((error) => error)
-        expect(outcome.code ?? outcome.reason).to.be.oneOf(['model_server_error', 'stop'])
-      }),
-    ))
+    forAllAsync(fc.array(fc.uint8Array({ minLength: 1 })), async (parts) => {
+      const outcome = await read(parts).catch((error) => error)
+      expect(outcome.code ?? outcome.reason).to.be.oneOf(['model_server_error', 'stop'])
+    }))
 })

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { closing } from '../../support/lifetime.ts'
 import { sendJson } from '../../support/model-server.ts'
 import { modelOn, onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
@@ -12,7 +13,7 @@ const counts = (response: import('node:http').ServerResponse, { body }: { body: 
 }
 
 async function fill({ place }: TemporaryService, contextId: string, contents: string[]): Promise<void> {
-  const store = await openStore(place)
+  await using store = closing(await openStore(place))
   const rows = contents.map((content, index) => ({
     id: createId('msg'),
     context_id: contextId,
@@ -29,7 +30,6 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
       .insertInto('messages')
       .values(rows.slice(at, at + 500))
       .execute()
-  await store.close()
 }
 
 onEachTransport('a conversation', (withService) => {
@@ -38,8 +38,11 @@ onEachTransport('a conversation', (withService) => {
   it('of 10,000 messages is sent completely, and continues', () =>
     withModel(counts, async ({ requests, ...service }) => {
       const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
-      const contents = Array.from({ length: 9_998 }, (_, index) => `message ${index}`)
-      await fill(service, first.context_id, contents)
+      await fill(
+        service,
+        first.context_id,
+        Array.from({ length: 9_998 }, (_, index) => `message ${index}`),
+      )
       const asked = { message: 'last', context_id: first.context_id }
       const { status, body } = await service.call('POST', '/api/chat/send', asked)
       expect(status).to.equal(200)

@@ -9,6 +9,7 @@ import { EventStream, openEventStream } from '../../../src/service/http/response
 import type { Metrics } from '../../../src/service/metrics/create-metrics.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { closing } from '../../support/lifetime.ts'
 import { withModelServer } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { createTestServer } from '../start-server.ts'
@@ -80,7 +81,7 @@ describe('a stream to a client', () => {
     } as unknown as Metrics
     const logger = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
     await withDirectory(async (dataDir) => {
-      const store = await openStore({ dataDir })
+      await using store = closing(await openStore({ dataDir }))
       const server = createTestServer({ store, dataDir, metrics, logger })
       let leave: (() => void) | undefined
       async function* silent(): AsyncGenerator<ChatEvent> {
@@ -104,7 +105,6 @@ describe('a stream to a client', () => {
       )
       await until(() => refusals.length > 0)
       await server.close()
-      await store.close()
     })
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).to.deep.equal([])
     expect(refusals).to.deep.equal(['request_timeout'])
@@ -123,8 +123,8 @@ describe('a stream to a client', () => {
           fill()
         }),
         async ({ url, connections }) => {
-          const store = await openStore({ dataDir })
-          const replySource = await createOpenAiCompatible({ url })
+          await using store = closing(await openStore({ dataDir }))
+          await using replySource = closing(await createOpenAiCompatible({ url }))
           const key = generateKey()
           const isProcessKey = (given: string) => given === key
           const server = createTestServer({ store, dataDir, replySource, isProcessKey, stallTimeout: 200 })
@@ -143,8 +143,6 @@ describe('a stream to a client', () => {
           expect(connections()).to.equal(0)
           client.destroy()
           await server.close()
-          await replySource.close()
-          await store.close()
         },
       ),
     ))

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { ApiError } from '../../../src/service/api-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
+import { closing } from '../../support/lifetime.ts'
 import { withModelServer } from '../../support/model-server.ts'
 import { deadUrl, type ScriptedServer } from '../../support/scripted-server.ts'
 import { chunk, delta, events, head, lastChunk, onSocket, whole } from './raw-responses.ts'
@@ -69,6 +70,9 @@ const thenEnds = (act: (socket: Socket) => unknown) => (socket: Socket) => {
 const chunked = { 'transfer-encoding': 'chunked' }
 const sse = head('text/event-stream', chunked)
 const good = events(delta('Hello '), delta('there', 'stop'), '[DONE]')
+/** A stream of these events. It ends, unless it is left open. */
+const streams = (...data: (object | string)[]) => says(sse, chunk(events(...data)), lastChunk)
+const open = (...data: (object | string)[]) => says(sse, chunk(events(...data)))
 const json = (body: string | Buffer, headers: Record<string, string | number> = {}) =>
   Buffer.concat([
     Buffer.from(head('application/json', { 'content-length': Buffer.byteLength(body), ...headers })),
@@ -95,15 +99,12 @@ const ofStreams: Record<string, Fault> = {
   'sends a head and then nothing': [late, says(sse)],
   'resets within a piece': [half, thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho'))],
   'ends within a piece': [half, thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk))],
-  'stalls in the middle': [
-    { text: 'half', code: 'model_server_timeout' },
-    says(sse, chunk(events(delta('half')))),
-  ],
+  'stalls in the middle': [{ text: 'half', code: 'model_server_timeout' }, open(delta('half'))],
   'sends no events but noise': [
     broken,
     says(sse, chunk('\u0000\u0001 what: \n\n\n :::: \r\r\n id\n'), lastChunk),
   ],
-  'sends events that are not JSON': [broken, says(sse, chunk(events('{"cho')))],
+  'sends events that are not JSON': [broken, open('{"cho')],
   'sends bytes that are not UTF-8': [
     {
       text: 'caf\ufffd noir',
@@ -112,7 +113,7 @@ const ofStreams: Record<string, Fault> = {
     },
     says(sse, chunk(Buffer.from(events(delta('caf\xe9 '), delta('noir', 'stop'), '[DONE]'), 'latin1'))),
   ],
-  'sends JSON that is not an object': [broken, says(sse, chunk(events('17')))],
+  'sends JSON that is not an object': [broken, open('17')],
   'sends a megabyte of comments first': [
     fine,
     says(
@@ -135,7 +136,7 @@ const ofStreams: Record<string, Fault> = {
   ],
   'reports an error in the middle': [
     truncation('out of memory'),
-    says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
+    open(delta('half'), { error: { message: 'out of memory' } }),
   ],
   'reports an error by the name of an event': [
     refusal('The model server failed: out of luck'),
@@ -155,67 +156,49 @@ const ofStreams: Record<string, Fault> = {
   ],
   'reports an error by the name of an object': [
     truncation('out of luck'),
-    says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
+    open(delta('half'), { object: 'error', message: 'out of luck', code: 500 }),
   ],
   'ends with the body of an error': [
     truncation('out of luck'),
     says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
   ],
-  'ends regularly without a finish_reason': [half, says(sse, chunk(events(delta('half'))), lastChunk)],
-  'omits the finish_reason': [fine, says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk)],
-  'omits [DONE]': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk)],
+  'ends regularly without a finish_reason': [half, streams(delta('half'))],
+  'omits the finish_reason': [fine, streams(delta('Hello there'), '[DONE]')],
+  'omits [DONE]': [fine, streams(delta('Hello there', 'stop'))],
   'resets between pieces that all have a finish_reason': [
     half,
-    thenResets(says(sse, chunk(events(delta('ha', 'stop'), delta('lf', 'stop'))))),
+    thenResets(open(delta('ha', 'stop'), delta('lf', 'stop'))),
   ],
-  'resets after the last piece': [fine, thenResets(says(sse, chunk(events(delta('Hello there', 'stop')))))],
-  'sends everything and never ends': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))))],
+  'resets after the last piece': [fine, thenResets(open(delta('Hello there', 'stop')))],
+  'sends everything and never ends': [fine, open(delta('Hello there', 'stop'))],
   'keeps the connection open after [DONE]': [fine, says(sse, chunk(good))],
   'sends choices that were not requested': [
     fine,
-    says(
-      sse,
-      chunk(
-        events(
-          {
-            choices: [
-              { index: 1, delta: { content: 'no' } },
-              { index: 0, delta: { content: 'Hello there' } },
-            ],
-          },
-          { choices: [{ index: 1, delta: {}, finish_reason: 'length' }] },
-          { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
-        ),
-      ),
-      lastChunk,
+    streams(
+      {
+        choices: [
+          { index: 1, delta: { content: 'no' } },
+          { index: 0, delta: { content: 'Hello there' } },
+        ],
+      },
+      { choices: [{ index: 1, delta: {}, finish_reason: 'length' }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     ),
   ],
   'counts tokens in its last piece': [
     { ...fine, usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } },
-    says(
-      sse,
-      chunk(
-        events(
-          delta('Hello there', 'stop'),
-          { choices: [], usage: { prompt_tokens: 2, completion_tokens: 3 } },
-          '[DONE]',
-        ),
-      ),
-      lastChunk,
+    streams(
+      delta('Hello there', 'stop'),
+      { choices: [], usage: { prompt_tokens: 2, completion_tokens: 3 } },
+      '[DONE]',
     ),
   ],
   'sends null for missing values': [
     fine,
-    says(
-      sse,
-      chunk(
-        events(
-          { choices: null, usage: null, model: null },
-          { choices: [{ delta: null }] },
-          delta('Hello there', 'stop'),
-        ),
-      ),
-      lastChunk,
+    streams(
+      { choices: null, usage: null, model: null },
+      { choices: [{ delta: null }] },
+      delta('Hello there', 'stop'),
     ),
   ],
   'speaks HTTP/1.0 and closes': [
@@ -330,13 +313,12 @@ describe('a faulty model server', () => {
         socket.write(`${sse}${chunk(good)}${lastChunk}`)
       }),
       async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url }, timeouts)
+        await using modelServer = closing(await createOpenAiCompatible({ url }, timeouts))
         for (let round = 0; round < 5; round++) {
           for await (const _ of modelServer.stream(order, never));
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
         expect(seen.size).to.equal(1)
-        await modelServer.close()
       },
     )
   })

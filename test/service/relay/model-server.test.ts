@@ -35,15 +35,9 @@ describe('a request to a model server', () => {
             await call('POST', '/api/chat/send', { message: 'x', model: 'm1', stream: true }, canaries)
             expect(requestsOf('/v1/chat/completions')).to.have.length(3)
             for (const { headers, body } of requestsOf('/v1/chat/completions')) {
-              expect(Object.keys(headers).sort()).to.deep.equal([
-                'accept',
-                'accept-encoding',
-                'authorization',
-                'connection',
-                'content-length',
-                'content-type',
-                'host',
-              ])
+              expect(Object.keys(headers).sort().join(' ')).to.equal(
+                'accept accept-encoding authorization connection content-length content-type host',
+              )
               expect(headers.authorization).to.equal('Bearer sk-up')
               expect(`${JSON.stringify(headers)}${body}`).not.to.match(/canary|ck_|10\.1\.2\.3/)
               const { stream, stream_options, ...fields } = JSON.parse(body)

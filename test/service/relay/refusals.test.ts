@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/chat.ts'
+import { forAll } from '../../support/for-all.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { allEvents } from '../read-events.ts'
 import { type Answer, modelOn, onEachTransport, withService } from '../temporary-service.ts'
@@ -244,12 +245,10 @@ onEachTransport('a reply with text that the database cannot store', (withService
 describe('storable text in pieces', () => {
   it('is the same as in one piece, however it is split', () => {
     const units = fc.array(fc.constantFrom('a', '\0', '\ud83d', '\udc4d', '漢'), { maxLength: 12 })
-    fc.assert(
-      fc.property(fc.array(units), (cut) => {
-        const stream = new StorableStream()
-        const taken = cut.map((piece) => stream.take(piece.join('')))
-        expect([...taken, stream.end()].join('')).to.equal(storableText(cut.flat().join('')))
-      }),
-    )
+    forAll(fc.array(units), (cut) => {
+      const stream = new StorableStream()
+      const taken = cut.map((piece) => stream.take(piece.join('')))
+      expect([...taken, stream.end()].join('')).to.equal(storableText(cut.flat().join('')))
+    })
   })
 })

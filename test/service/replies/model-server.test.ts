@@ -7,6 +7,7 @@ import { modelServerError } from '../../../src/service/replies/model-server-erro
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { Interrupted } from '../../../src/system/network/transport.ts'
+import { closing } from '../../support/lifetime.ts'
 import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
@@ -29,8 +30,7 @@ describe('a model server behind the embedded service', () => {
         const { body } = await call('POST', '/v1/chat/completions', { messages })
         expect(body.id).to.match(/^chatcmpl_/)
         expect(body.object).to.equal('chat.completion')
-        expect(body.created).to.equal(Date.parse('2026-03-01T12:00:00Z') / 1000)
-        expect(body.model).to.equal('m1')
+        expect(body).to.include({ created: Date.parse('2026-03-01T12:00:00Z') / 1000, model: 'm1' })
         expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
         expect(body.choices).to.deep.equal([
           {
@@ -60,7 +60,7 @@ describe('a model server behind the embedded service', () => {
           choices: [{ index: '0', finish_reason: 5, message: { role: null, content: 'a' } }],
         }),
       async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url })
+        await using modelServer = closing(await createOpenAiCompatible({ url }))
         const { created, choices } = await modelServer.complete({ model: 'm1', messages }, never)
         expect(created).to.equal(1_700_000_000)
         expect(choices[0]).to.deep.equal({
@@ -68,18 +68,6 @@ describe('a model server behind the embedded service', () => {
           message: { role: 'assistant', content: 'a' },
           finish_reason: 'stop',
         })
-        await modelServer.close()
-      },
-    ))
-
-  it('lists its models, and its first one is the default', () =>
-    withModel(
-      (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
-      async ({ call, requests }) => {
-        const { body } = await call('GET', '/v1/chat/models')
-        expect(body.data).to.deep.equal([{ id: 'm1', created: 7, object: 'model', owned_by: 'me' }])
-        await call('POST', '/v1/chat/completions', { messages })
-        expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
       },
     ))
 
@@ -130,10 +118,9 @@ describe('a model server behind the embedded service', () => {
         response.write('{')
       },
       async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url })
+        await using modelServer = closing(await createOpenAiCompatible({ url }))
         const refusal = await modelServer.complete({ model: 'm1', messages }, never).catch((error) => error)
         expect(refusal.details).to.deep.equal({ model_server_status: 500 })
-        await modelServer.close()
       },
     )).timeout(5_000)
 

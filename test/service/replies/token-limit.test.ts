@@ -165,29 +165,17 @@ describe('the limit of the tokens for a model server', () => {
 
   const sum = (prompt: number, completion: number) =>
     `This model's maximum context length is 2,048 tokens. However, you requested ${prompt + completion} tokens (${prompt} in the messages, ${completion} in the completion).`
+  const small = "Invalid 'max_tokens': below minimum value, expected >= 16"
+  const required = 'max_tokens: Field required'
+  const needsLimit = ({ max_tokens }: Limits) =>
+    max_tokens ? 'max_tokens: 4096 > 2048, the maximum' : required
+  const isLong = ({ max_tokens = 0 }: Limits) => sum(3000, max_tokens)
+  const rejected = `rejected the request: ${required}`
+  const tooLong = 'context_too_long'
   for (const [what, refuse, code, words, posts] of [
-    [
-      'the conversation itself is too long',
-      ({ max_tokens = 0 }) => sum(3000, max_tokens),
-      'context_too_long',
-      'The conversation is longer',
-      [limit, undefined],
-    ],
-    [
-      'the model server requires a limit',
-      ({ max_tokens }) =>
-        max_tokens ? 'max_tokens: 4096 > 2048, the maximum' : 'max_tokens: Field required',
-      'invalid_request',
-      'rejected the request: max_tokens: Field required',
-      [limit, undefined],
-    ],
-    [
-      'the limit is too small',
-      () => "Invalid 'max_tokens': below minimum value, expected >= 16",
-      'invalid_request',
-      'below minimum value',
-      [limit],
-    ],
+    ['the conversation is too long', isLong, tooLong, 'The conversation is longer', [limit, undefined]],
+    ['the model server requires a limit', needsLimit, 'invalid_request', rejected, [limit, undefined]],
+    ['the limit is too small', () => small, 'invalid_request', 'below minimum value', [limit]],
   ] as [string, (limits: Limits) => string, string, string, (number | undefined)[]][])
     it(`is not the reason of other refusals: ${what}`, () =>
       withLimits(refuse, async ({ send, sent }) => {

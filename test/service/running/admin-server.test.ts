@@ -3,6 +3,7 @@ import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { apiErrorCodes } from '../../../src/service/api-error.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { closing } from '../../support/lifetime.ts'
 import { halfReply, sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { plantKey } from '../domain/plant-key.ts'
@@ -92,14 +93,15 @@ describe('the admin port', () => {
       const [one, other] = [first.adminUrl, `http://127.0.0.1:${above}`]
       if (above <= 65_535) expect(one).to.equal(other)
       await first.close()
-      const blocked = await startService({
-        dataDir: directory,
-        port: port - 1000,
-        admin: { port: undefined },
-      })
+      await using blocked = closing(
+        await startService({
+          dataDir: directory,
+          port: port - 1000,
+          admin: { port: undefined },
+        }),
+      )
       expect(new URL(blocked.adminUrl ?? '').port).not.to.equal(String(port))
       expect((await fetch(`${blocked.adminUrl}/healthz`)).status).to.equal(200)
-      await blocked.close()
     }))
 
   it('reports that the service is stopping until running replies end, and then closes', () => {
@@ -261,12 +263,11 @@ describe('metrics', () => {
   it('are separate for two services in one process', () =>
     withAdmin((one) =>
       withDirectory(async (directory) => {
-        const other = equip(await startService({ dataDir: directory, admin: { port: 0 } }))
+        await using other = closing(equip(await startService({ dataDir: directory, admin: { port: 0 } })))
         await one.call('GET', '/v1/settings')
         const line = 'chatctl_http_requests_total{endpoint="getSettings",method="GET",status="2xx"}'
         await expectMeasure(one, line, 1)
         expect(await measure(other, line)).to.equal(undefined)
-        await other.close()
       }),
     ))
 })

@@ -7,6 +7,7 @@ import { RequestTurns } from '../../../src/service/http/listening/request-turns.
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { forAllAsync } from '../../support/for-all.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../domain/plant-key.ts'
@@ -82,29 +83,27 @@ describe('the turns of requests', () => {
   })
 
   it('start every request once, in the order of its key, and let no key wait for two of another', () =>
-    fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(4), { maxLength: 200 }), async (senders) => {
-        const queue = new Queue()
-        queue.know('0', '1', '2', '3', '4')
-        senders.forEach((sender, index) => void queue.add(String(sender), `${sender} ${index}`))
-        for (let turn = 0; turn <= senders.length / 32; turn++) await nextTurn()
-        const expected = senders.map((sender, index) => `${sender} ${index}`)
-        expect([...queue.started].sort()).to.deep.equal([...expected].sort())
-        const startsOf = (sender: number) =>
-          queue.started.flatMap((label, at) => (label.startsWith(`${sender} `) ? [{ label, at }] : []))
-        for (const sender of new Set(senders)) {
-          const own = startsOf(sender)
-          expect(own.map(({ label }) => label)).to.deep.equal(
-            expected.filter((label) => label.startsWith(`${sender} `)),
-          )
-          // All wait from the beginning, so between two starts of a key, each other key has at most one.
-          own.slice(1).forEach(({ at }, index) => {
-            const between = queue.started.slice((own[index]?.at ?? 0) + 1, at).map((label) => label[0])
-            expect(new Set(between).size).to.equal(between.length)
-          })
-        }
-      }),
-    ))
+    forAllAsync(fc.array(fc.nat(4), { maxLength: 200 }), async (senders) => {
+      const queue = new Queue()
+      queue.know('0', '1', '2', '3', '4')
+      senders.forEach((sender, index) => void queue.add(String(sender), `${sender} ${index}`))
+      for (let turn = 0; turn <= senders.length / 32; turn++) await nextTurn()
+      const expected = senders.map((sender, index) => `${sender} ${index}`)
+      expect([...queue.started].sort()).to.deep.equal([...expected].sort())
+      const startsOf = (sender: number) =>
+        queue.started.flatMap((label, at) => (label.startsWith(`${sender} `) ? [{ label, at }] : []))
+      for (const sender of new Set(senders)) {
+        const own = startsOf(sender)
+        expect(own.map(({ label }) => label)).to.deep.equal(
+          expected.filter((label) => label.startsWith(`${sender} `)),
+        )
+        // All wait from the beginning, so between two starts of a key, each other key has at most one.
+        own.slice(1).forEach(({ at }, index) => {
+          const between = queue.started.slice((own[index]?.at ?? 0) + 1, at).map((label) => label[0])
+          expect(new Set(between).size).to.equal(between.length)
+        })
+      }
+    }))
 })
 
 /** How many requests the noisy key sends at the same time, without waiting for responses. */

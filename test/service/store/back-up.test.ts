@@ -15,6 +15,7 @@ import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { closing } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
@@ -79,9 +80,8 @@ describe('a backup of the embedded service', () => {
       const old = join(directory, 'old')
       mkdirSync(old)
       copyFileSync(kept, join(old, 'chatctl.db'))
-      const changed = equip(await startService({ dataDir: old }))
+      await using changed = closing(equip(await startService({ dataDir: old })))
       expect((await changed.call('GET', '/v1/settings')).body.app_name).to.equal('Changed since')
-      await changed.close()
     }))
 
   it('is consistent while others write, and does not make them fail', () =>
@@ -101,11 +101,10 @@ describe('a backup of the embedded service', () => {
       await Promise.all(writing)
       await administration.close()
       for (const [index, file] of files.entries()) {
-        const other = await openAdministration({ dataDir: join(dataDir, `restored-${index}`) })
+        await using other = closing(await openAdministration({ dataDir: join(dataDir, `restored-${index}`) }))
         await other.restore(file)
         const { conversations, messages } = await other.status()
         expect(messages).to.equal(2 * conversations)
-        await other.close()
       }
     }))
 
@@ -148,7 +147,7 @@ describe('a backup of the embedded service', () => {
       const file = join(directory, 'backup.db')
       const service = equip(await startService({ dataDir: data }))
       await service.call('PATCH', '/v1/settings', { app_name: 'Before' })
-      const administration = await openAdministration({ dataDir: data })
+      await using administration = closing(await openAdministration({ dataDir: data }))
       await administration.backUp(file)
       await service.call('PATCH', '/v1/settings', { app_name: 'After' })
       const error = await administration.restore(file).catch((reason) => reason)
@@ -158,10 +157,8 @@ describe('a backup of the embedded service', () => {
       expect(readdirSync(data).filter((name) => /partial|before/.test(name))).to.deep.equal([])
       await service.close()
       await administration.restore(file)
-      const again = equip(await startService({ dataDir: data }))
+      await using again = closing(equip(await startService({ dataDir: data })))
       expect((await again.call('GET', '/v1/settings')).body.app_name).to.equal('Before')
-      await again.close()
-      await administration.close()
     }))
 
   it('is not restored while a service runs, nor from an invalid file', () =>
@@ -211,7 +208,7 @@ describe('a backup of the embedded service', () => {
       ]
       for (const [index, change] of spoil.entries()) {
         const dataDir = join(directory, `data-${index}`)
-        const administration = await openAdministration({ dataDir })
+        await using administration = closing(await openAdministration({ dataDir }))
         await administration.restore(file)
         const path = join(dataDir, 'chatctl.db')
         change(path)
@@ -219,7 +216,6 @@ describe('a backup of the embedded service', () => {
         const { kept, schema_version } = await administration.restore(file)
         expect(readFileSync(kept ?? '').equals(content)).to.equal(true)
         expect(schema_version).to.be.at.least(1)
-        await administration.close()
       }
     }))
 

@@ -7,6 +7,7 @@ import { GroupCommit } from '../../../src/service/store/sqlite/group-commit.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
+import { closing } from '../../support/lifetime.ts'
 import { SkippingClock } from '../../support/stepped-clock.ts'
 import { withDirectory } from '../temporary-service.ts'
 
@@ -14,12 +15,8 @@ const { DatabaseSync } = loadSqlite()
 
 const withStore = <T>(use: (store: SqliteStore, directory: string) => Promise<T>): Promise<T> =>
   withDirectory(async (directory) => {
-    const store = openSqlite(directory)
-    try {
-      return await use(store, directory)
-    } finally {
-      await store.close()
-    }
+    await using store = closing(openSqlite(directory))
+    return await use(store, directory)
   })
 
 const add = (db: Database, name: string) =>
@@ -246,8 +243,7 @@ describe('writes to SQLite', () => {
       await begun
       await store.close()
       await writing
-      const again = openSqlite(directory)
+      await using again = closing(openSqlite(directory))
       expect(await names(again.db)).to.deep.equal(['one', 'two'])
-      await again.close()
     }))
 })

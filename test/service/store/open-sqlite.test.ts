@@ -5,13 +5,13 @@ import { expect } from 'chai'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
-import { startService } from '../../../src/service/start-service.ts'
 import { migrations } from '../../../src/service/store/migrations.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
+import { closing } from '../../support/lifetime.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { equip, withDirectory } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 import { writeAtOnce } from './write-at-once.ts'
 
 const next = {
@@ -33,14 +33,13 @@ describe('the store of the embedded service', () => {
       for (const suffix of ['', '-wal', '-shm'])
         expect(statSync(join(data, `chatctl.db${suffix}`)).mode & 0o777).to.equal(0o600)
       await store.close()
-      const again = openSqlite(data)
+      await using again = closing(openSqlite(data))
       expect(again.created).to.equal(false)
-      await again.close()
     }))
 
   it('shows a commit of its process immediately, even in the turn of the event loop that read the state before it', () =>
     withDirectory(async (directory) => {
-      const store = openSqlite(directory)
+      await using store = closing(openSqlite(directory))
       let before = Number.NaN
       // Runs before the commit, in the same phase of the event loop.
       setImmediate(() => {
@@ -48,7 +47,6 @@ describe('the store of the embedded service', () => {
       })
       await store.db.updateTable('users').set({ name: 'Written' }).execute()
       expect(store.generation()).to.be.greaterThan(before)
-      await store.close()
     }))
 
   it('is migrated forward, and keeps its data', () =>
@@ -56,13 +54,12 @@ describe('the store of the embedded service', () => {
       const old = openSqlite(directory)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
       await old.close()
-      const store = openSqlite(directory, [...migrations, next], 'unused')
+      await using store = closing(openSqlite(directory, [...migrations, next], 'unused'))
       expect(store.created).to.equal(false)
       expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })
       const applied = store.connection.prepare('select number, name from migrations').all()
       expect(applied).to.have.length(migrations.length + 1)
-      await store.close()
     }))
 
   it('keeps nothing of a failed migration', () =>
@@ -138,14 +135,13 @@ describe('the store of the embedded service', () => {
     return withDirectory(async (directory) => {
       const results = await writeAtOnce({ dataDir: directory }, 2, 20)
       expect(results.filter((created) => created)).to.have.length(1)
-      const store = openSqlite(directory)
+      await using store = closing(openSqlite(directory))
       const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
       expect(n).to.equal(2 * 20 + 1)
       const { journal_mode: mode } = store.connection.prepare('pragma journal_mode').get() as {
         journal_mode: string
       }
       expect(mode).to.equal('wal')
-      await store.close()
     })
   })
 
@@ -164,27 +160,12 @@ describe('the store of the embedded service', () => {
 
   it('is locked against a restore by another process, also after this one has opened it again', () =>
     withDirectory(async (directory) => {
-      const store = openSqlite(directory)
+      await using store = closing(openSqlite(directory))
       await openSqlite(directory).close()
       const script = `const { DatabaseSync } = require('node:sqlite')
         const database = new DatabaseSync(process.argv[1])
         database.exec('pragma locking_mode = exclusive; begin exclusive')`
       const { stderr } = spawnSync(process.execPath, ['-e', script, store.location], { encoding: 'utf8' })
       expect(stderr).to.include('database is locked')
-      await store.close()
-    }))
-
-  it('serves two services of one process at the same time', () =>
-    withDirectory(async (directory) => {
-      const services = await Promise.all([0, 1].map(() => startService({ dataDir: directory })))
-      const both = services.map((service) => equip(service))
-      expect(services.filter(({ created }) => created)).to.have.length(1)
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, index) =>
-          both[index % 2]?.call('POST', '/api/chat/send', { message: `${index}` }),
-        ),
-      )
-      expect(answers.every((answer) => answer?.status === 200)).to.equal(true)
-      await Promise.all(services.map(({ close }) => close()))
     }))
 })

@@ -3,6 +3,7 @@ import { Secret, TOTP } from 'otpauth'
 import { openAdministration } from '../../../../src/service/administration/administration.ts'
 import { startService } from '../../../../src/service/start-service.ts'
 import { openStore } from '../../../../src/service/store/open-store.ts'
+import { closing } from '../../../support/lifetime.ts'
 import { SteppedClock } from '../../../support/stepped-clock.ts'
 import { until } from '../../../support/until.ts'
 import {
@@ -201,8 +202,8 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('is requested once it is on; a code works once at all services, and a password is not enough', () =>
     withPlace(engine, async (place) => {
-      const one = equip(await startService({ ...place, clock }))
-      const other = equip(await startService({ ...place, clock }))
+      await using one = closing(equip(await startService({ ...place, clock })))
+      await using other = closing(equip(await startService({ ...place, clock })))
       await createUser(one)
       const code = (await turnOn(one.url, new Browser())).generate({ timestamp: clock.now() })
       const ends = await Promise.all(
@@ -216,8 +217,6 @@ onEachEngine('the second factor', (withService, engine) => {
       )
       expect(ends.filter(({ text }) => text.includes('Your account'))).to.have.length(1)
       expect(ends.filter(({ status }) => status === 400 || status === 429)).to.have.length(3)
-      await one.close()
-      await other.close()
     }))
 
   it('cannot be guessed: wrong codes delay the next one, and a correct password resets nothing', () =>
@@ -356,9 +355,8 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
     service: TemporaryService,
     use: (sessions: Awaited<ReturnType<typeof openAdministration>>) => Promise<void>,
   ): Promise<void> => {
-    const administration = await openAdministration(service.place)
+    await using administration = closing(await openAdministration(service.place))
     await use(administration)
-    await administration.close()
   }
 
   it('are listed, and end immediately with everything that was signed in through them', () =>
