@@ -6,6 +6,25 @@ import { closing } from '../../support/lifetime.ts'
 import { withDirectory } from '../temporary-service.ts'
 
 describe('the records of the OAuth server', () => {
+  it('let one of two processes use a code, and lose the grant when the other one tries', () =>
+    withDirectory(async (directory) => {
+      const stores = [openSqlite(directory), openSqlite(directory)] as const
+      const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
+      const grants = createAdapters(stores[0].db, systemClock)('Grant')
+      await grants.upsert('the-grant', { accountId: 'usr_admin' }, 60)
+      await one?.upsert('the-code', { accountId: 'usr_admin', grantId: 'the-grant' }, 60)
+      expect(await one?.find('the-code')).not.to.have.property('consumed')
+      expect(await other?.find('the-code')).not.to.have.property('consumed')
+      await one?.consume('the-code')
+      const error = await other?.consume('the-code').then(
+        () => undefined,
+        (reason) => reason,
+      )
+      expect(error).to.include({ error: 'invalid_grant', statusCode: 400 })
+      expect(await grants.find('the-grant')).to.equal(undefined)
+      for (const store of stores) await store.close()
+    }))
+
   it('refer to others by digests, which find them and are not accepted as ids', () =>
     withDirectory(async (directory) => {
       await using store = closing(openSqlite(directory))
