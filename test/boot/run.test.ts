@@ -14,19 +14,11 @@ import { startScriptedServer } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 
 const lines = [
-  ['chat', 'send', 'Hello'],
-  ['chat', 'send', 'Hello', '--stream', '--json'],
-  ['settings', 'get'],
-  ['settings', 'set', 'app_name=Example', '--profile', 'local'],
-  ['doctor'],
-  ['users', 'create', '--email', 'a@example.com', '--generate-password', '--dry-run', '--profile', 'local'],
-  ['users', 'profile', '--jq', '.email'],
-  ['service', 'status'],
-  ['service', 'keys', 'list'],
-  ['history', 'export'],
-  ['config', 'set', 'model', 'test-program', '--profile', 'work'],
-  ['settings', 'get', '--help'],
-  ['settings', 'gett'],
+  ...['chat send Hello', 'chat send Hello --stream --json', 'settings get', 'doctor', 'settings gett'],
+  ...['settings set app_name=Example --profile local', 'users profile --jq .email', 'service status'],
+  'users create --email a@example.com --generate-password --dry-run --profile local',
+  ...['service keys list', 'history export', 'settings get --help'],
+  'config set model test-program --profile work',
 ]
 
 /** The number of open handles of the event loop, of file descriptors, and of listeners in this process. */
@@ -52,15 +44,16 @@ describe('a run in a process with other runs', () => {
   const sandbox = perTest(createSandbox)
 
   for (const line of lines)
-    it(`leaves nothing open: chatctl ${line.join(' ')}`, async () => {
+    it(`leaves nothing open: chatctl ${line}`, async () => {
+      const words = line.split(' ')
       const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()]
       const { signal } = new AbortController()
       const host = { stdout, stderr, signal } as unknown as Partial<Host>
       // Modules stay loaded, and the embedded service creates its data once.
-      const first = await runChatctl(sandbox, line, { host })
+      const first = await runChatctl(sandbox, words, { host })
       const before = await countOpen()
       for (let run = 0; run < 2; run++)
-        expect((await runChatctl(sandbox, line, { host })).exitCode).to.equal(first.exitCode)
+        expect((await runChatctl(sandbox, words, { host })).exitCode).to.equal(first.exitCode)
       expect(await listLeft(before)).to.deep.equal([])
       expect(getEventListeners(signal, 'abort')).to.deep.equal([])
       for (const stream of [stdout, stderr]) expect(stream.listenerCount('error')).to.equal(0)
@@ -70,9 +63,7 @@ describe('a run in a process with other runs', () => {
     const before = await countOpen()
     for (let run = 0; run < 2; run++) {
       await using server = await startScriptedServer(() => {})
-      const running = startChatctl(sandbox, ['users', 'profile', '--base-url', server.url], {
-        env: { CHATCTL_API_KEY: 'key' },
-      })
+      const running = startChatctl(sandbox, ['users', 'profile'], { service: server })
       await until(() => server.requests.length > 0)
       running.interrupt()
       expect((await running.ended).exitCode).to.equal(130)
@@ -90,15 +81,11 @@ describe('a run in a process with other runs', () => {
       })
     })
     let isTold = false
-    const host = {
-      onReaderGone: () => {
-        isTold = true
-      },
+    const onReaderGone = () => {
+      isTold = true
     }
-    const running = startChatctl(sandbox, ['chat', 'send', 'Hello', '--stream', '--base-url', server.url], {
-      env: { CHATCTL_API_KEY: 'key' },
-      host,
-    })
+    const options = { service: server, host: { onReaderGone } }
+    const running = startChatctl(sandbox, ['chat', 'send', 'Hello', '--stream'], options)
     running.stdin.end()
     await until(() => running.written().stdout !== '')
     running.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
@@ -109,19 +96,15 @@ describe('a run in a process with other runs', () => {
 
   it('waits by the clock of its host', async () => {
     let isLimited = true
-    const server = await startScriptedServer((request, response) => {
+    await using server = await startScriptedServer((request, response) => {
       const status = isLimited ? 429 : 200
       isLimited = false
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' })
       response.end(JSON.stringify({ id: request.path.split('/').at(-1), email: 'a@example.com' }))
     })
     const clock = hurriedClock()
-    const args = [...'users get u1 u2 --concurrency 1 --max-wait 2h --base-url'.split(' '), server.url]
-    const run = await runChatctl(sandbox, [...args, '--jq', '.[].id'], {
-      env: { CHATCTL_API_KEY: 'key' },
-      host: { clock },
-    })
-    await server.close()
+    const args = 'users get u1 u2 --concurrency 1 --max-wait 2h --jq .[].id'.split(' ')
+    const run = await runChatctl(sandbox, args, { service: server, host: { clock } })
     expect(run).to.include({ exitCode: 0, stdout: 'u1\nu2\n' })
     expect(Math.max(...clock.waits)).to.be.within(3_500_000, 3_700_000)
   })

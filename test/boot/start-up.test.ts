@@ -2,6 +2,7 @@ import { globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { commandsThatNeedAll } from '../../src/boot/run.ts'
+import { expectSuccess } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -45,12 +46,8 @@ describe('starting a command', () => {
     // Under other flags, V8 rejects the code cache of the package.
     const options = `--require ${report} --stack-trace-limit=50`
     const env = { XDG_CACHE_HOME: join(sandbox.home, 'cache'), NODE_OPTIONS: options }
-    const { exitCode, stdout, stderr } = await runProgram(
-      sandbox,
-      ['chat', 'send', 'Hello', '--profile', 'local'],
-      { env },
-    )
-    expect(exitCode, stderr).to.equal(0)
+    const words = ['chat', 'send', 'Hello', '--profile', 'local']
+    const { stdout, stderr } = expectSuccess(await runProgram(sandbox, words, { env }))
     expect(stdout).to.include('Your message had 1 word')
     const modules = /^loaded (.*)$/m.exec(stderr)?.[1]?.split(',')
     // This process has loaded it under the same name.

@@ -4,13 +4,15 @@ import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
 import { someCells } from '../support/cells.ts'
 import { creatingGrace } from '../support/command-lines.ts'
+import { expectFailure, expectSuccess } from '../support/expect-failure.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { makeKey, serveInProcess } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { json, startScriptedServer } from '../support/scripted-server.ts'
+import { type Behavior, json, startScriptedServer } from '../support/scripted-server.ts'
 
 const password = 'canary-password-of-a-dry-run'
 
@@ -185,12 +187,6 @@ function rename(command: string, word: string): string {
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'henry@') : word
 }
 
-async function inSequence(runs: readonly (() => Promise<Run>)[]): Promise<Run[]> {
-  const done: Run[] = []
-  for (const run of runs) done.push(await run())
-  return done
-}
-
 /** The session of the examples. */
 const plannedSession = 's20261121-142233-k3f9'
 
@@ -226,9 +222,8 @@ describe('--dry-run', function () {
     // The files and profiles that the examples name.
     await runChatctl(sandbox, ['service', 'backup', '--to', 'chatctl-backup.db'])
     await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '--profile', 'work'])
-    await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
-      stdin: password,
-    })
+    const admin = ['service', 'admin', 'create', 'ada@example.com', '--password-stdin']
+    await runChatctl(sandbox, admin, { stdin: password })
     await runChatctl(sandbox, creatingGrace)
     const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
     mkdirSync(sessions)
@@ -237,11 +232,7 @@ describe('--dry-run', function () {
     for (const [name, text] of Object.entries(prompts))
       await runChatctl(sandbox, ['chat', 'prompts', 'set', name], { stdin: text })
     const states: Record<string, string> = {}
-    for (const [file, name] of [
-      ['users', 'grace'],
-      ['team', 'grace'],
-      ['theirs', 'ada'],
-    ]) {
+    for (const [file, name] of Object.entries({ users: 'grace', team: 'grace', theirs: 'ada' })) {
       const users = [{ email: `${name}@example.com`, id: `usr_${name}`, hashes: {} }]
       const header = { format: 'chatctl-users-state', v: 1, service: `${server.url}/`, serial: 1 }
       states[`${file}.state.json`] = JSON.stringify({ ...header, users })
@@ -262,22 +253,16 @@ describe('--dry-run', function () {
 
   for (const entry of drying)
     it(`changes nothing in the examples of ${entry.id}`, async () => {
-      const { examples = [] } = entry
-      const lines = exampleWords({
-        ...entry,
-        examples: examples.filter((example) => !needsMore.has(example.command)),
-      })
+      const examples = (entry.examples ?? []).filter((example) => !needsMore.has(example.command))
+      const lines = exampleWords({ ...entry, examples })
       expect(lines, 'Add an example that can run without a preparation').not.to.deep.equal([])
       const before = fingerprint(sandbox.home)
       for (const line of lines) {
         const words = line
           .filter((word) => word !== '--dry-run')
           .map((word) => placeholders[word] ?? rename(entry.id, word))
-        const { exitCode, stdout, stderr } = await run(
-          [...words, '--dry-run'],
-          readsSecret(words) ? password : '',
-          editing,
-        )
+        const stdin = readsSecret(words) ? password : ''
+        const { exitCode, stdout, stderr } = await run([...words, '--dry-run'], stdin, editing)
         const needs = 'Prepare what the example needs in this file, or list it in `needsMore`'
         expect(exitCode, `${line.join(' ')}: ${stderr}${needs}`).to.equal(0)
         expect(stdout).to.match(/\S/)
@@ -300,9 +285,9 @@ describe('--dry-run', function () {
       const withVariable = () =>
         run([...args, '--json', '--fields', field], stdin, { ...env, CHATCTL_DRY_RUN: '1' })
       const withDebug = () => run([...args, '--dry-run', '--debug'], stdin, env)
-      const [variable = structured, debug = plain] = await inSequence(
-        someCells([withVariable, withDebug], () => stdin !== undefined),
-      )
+      const some = someCells([withVariable, withDebug], () => stdin !== undefined)
+      const variable = (await some[0]?.()) ?? structured
+      const debug = (await some[1]?.()) ?? plain
 
       expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
       if (!readsFirst.has(id)) expect(server.requests).to.deep.equal([])
@@ -329,18 +314,17 @@ describe('--dry-run', function () {
   }
 
   it('rejects what the real run would reject', async () => {
-    const { exitCode, stdout } = await run(['settings', 'set', 'limits.max_tokens=many', '--dry-run'])
-    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
-    const nameless = await run(['users', 'create', '--generate-password', '--dry-run', '--fields', 'nmae'])
-    expect(nameless.exitCode).to.equal(2)
+    for (const line of [
+      'settings set limits.max_tokens=many',
+      'users create --generate-password --fields nmae',
+    ])
+      expectFailure(await run([...line.split(' '), '--dry-run']), 2)
   })
 
   it('does not start the embedded service', async () => {
     using fresh = createSandbox()
-    const { exitCode, stdout, stderr } = await runChatctl(fresh, [
-      ...['settings', 'set', 'theme.mode=dark', '--profile', 'local', '--dry-run', '--json'],
-    ])
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    const line = 'settings set theme.mode=dark --profile local --dry-run --json'
+    const { stdout } = expectSuccess(await runChatctl(fresh, line.split(' ')))
     expect(JSON.parse(stdout)).to.deep.include({ method: 'PATCH', url: 'local:/v1/settings' })
     expect(globSync('**/*.db*', { cwd: fresh.home })).to.deep.equal([])
   })
@@ -349,9 +333,152 @@ describe('--dry-run', function () {
     const path = join(sandbox.home, 'body.json')
     writeFileSync(path, '{"password":"canary-password-of-a-dry-run","list":[{"password":"canary"}]}')
     const { stdout } = await run(['api', 'PUT', '/v1/x', '--data', `@${path}`, '--dry-run', '--json'])
-    expect(JSON.parse(stdout).body).to.deep.equal({
-      password: '[redacted]',
-      list: [{ password: '[redacted]' }],
+    const hidden = { password: '[redacted]' }
+    expect(JSON.parse(stdout).body).to.deep.equal({ ...hidden, list: [hidden] })
+  })
+})
+
+/** Sends a request to the service. */
+function forwardTo(service: { url: string }): Behavior {
+  return async ({ method, path, headers: { authorization = '' }, body }, response) => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const answered = await fetch(service.url + path, { method, headers, body: body || null })
+    response.writeHead(answered.status, { 'content-type': answered.headers.get('content-type') ?? '' })
+    response.end(await answered.text())
+  }
+}
+
+const refusal = (what: string, from = 'CHATCTL_READ_ONLY'): string =>
+  `${what} is refused, because read-only mode is on (${from})`
+
+describe('read-only mode', function () {
+  this.timeout(60_000)
+  const otherMachine = perSuite(createSandbox)
+  const service = perSuite(
+    () => serveInProcess(otherMachine),
+    (started) => started.stop(),
+  )
+  const proxy = perSuite(() => startScriptedServer(forwardTo(service)))
+  const sandbox = perSuite(createSandbox)
+  let key: string
+  /** The commands that only read, one per line. */
+  let reading: string
+
+  const run = (line: string | readonly string[], env: NodeJS.ProcessEnv = {}, stdin = '') => {
+    const mode = { CHATCTL_BASE_URL: proxy.url, CHATCTL_API_KEY: key, CHATCTL_READ_ONLY: '1' }
+    const words = typeof line === 'string' ? line.split(' ').filter(Boolean) : line
+    return runChatctl(sandbox, words, { env: { ...mode, ...env }, stdin })
+  }
+  const local = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '', CHATCTL_PROFILE: 'local' }
+  const succeed = async (...given: Parameters<typeof run>) => expectSuccess(await run(...given)).stdout
+  /** Files that no flag names, without the index of transcripts, which is a cache. */
+  const ownFiles = () => {
+    const all = Object.entries(fingerprint(sandbox.home))
+    return all.filter(([path]) => path.startsWith('.') && !path.endsWith('mirrors/sessions.db'))
+  }
+
+  before(async () => {
+    key = await makeKey(otherMachine)
+    for (const [name, text] of Object.entries(exampleFiles)) writeFileSync(join(sandbox.home, name), text)
+    const guarded = { base_url: proxy.url, read_only: 'on' }
+    const outdated = { read_only: 'on', timeout: 'soon' }
+    const profiles = { work: {}, guarded, outdated, misspelled: { read_only: 'yes' } }
+    mkdirSync(join(sandbox.home, '.config/chatctl'), { recursive: true })
+    mkdirSync(join(sandbox.home, 'checkout'))
+    const configuration = JSON.stringify({ profiles, directories: { '~/checkout': 'outdated' } })
+    writeFileSync(join(sandbox.home, '.config/chatctl/config.json'), configuration)
+    const off = { ...local, CHATCTL_READ_ONLY: '' }
+    const login = `auth login -p signed-in --base-url ${proxy.url} --with-api-key --insecure-storage`
+    await succeed(login, { ...off, CHATCTL_PROFILE: '' }, key)
+    await succeed('chat send Hello', off)
+    reading = await succeed(['commands', '--jq', '.[] | select(.effect == "reads").name'], off)
+  })
+  beforeEach(() => {
+    proxy.requests.length = 0
+  })
+
+  for (const entry of commands.filter(({ hidden, id }) => !hidden && id !== 'api'))
+    it(`refuses a change, and sends only GET requests: the examples of ${entry.id}`, async () => {
+      const name = entry.id.replaceAll(':', ' ')
+      const before = ownFiles()
+      for (const line of someCells(exampleWords(entry).slice(0, 2), (_, index) => index === 0)) {
+        const words = line.filter((word) => word !== '--dry-run')
+        const ended = { ...(await run(words, { CHATCTL_JSON: '1' })), requests: proxy.requests }
+        const isExchange = name === 'auth token' && words.includes('--permission')
+        const message = refusal(isExchange ? 'The token exchange' : `chatctl ${name}`)
+        const error = { code: 'read_only', message }
+        // A session has only text output.
+        const stderr = name === 'chat' ? `Error: ${error.message}\n` : `${JSON.stringify({ error })}\n`
+        if (reading.split('\n').includes(name) && !isExchange) expect(ended.stderr).not.to.match(/read.only/)
+        else expect(ended).to.deep.equal({ exitCode: 2, stdout: '', stderr, requests: [] })
+      }
+      expect(proxy.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
+      expect(ownFiles()).to.deep.equal(before)
     })
+
+  it('lets GET and HEAD through, and refuses every other method of chatctl api', async () => {
+    for (const method of ['GET', 'HEAD']) await succeed(`api ${method} /v1/settings`)
+    const post = 'api POST /api/chat/send --field message=Hello'
+    for (const env of [{}, local]) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'Post']) {
+        const stderr = `Error: ${refusal(`The ${method.toUpperCase()} request`)}\n`
+        expect(await run(post.replace('POST', method), env)).to.deep.include({ exitCode: 2, stderr })
+      }
+    }
+    await succeed(post, { CHATCTL_READ_ONLY: '0' })
+    expect(proxy.requests.map(({ method }) => method)).to.deep.equal(['GET', 'HEAD', 'POST'])
+  })
+
+  const isRefused = async (line: string, env: NodeJS.ProcessEnv, what: string, from?: string) =>
+    expectFailure(await run(line, env), 2, refusal(what, from))
+
+  it('refuses a message without a command, and shows what a dry run would send or change', async () => {
+    expectFailure(await run(['What is a write-ahead log?']), 2, refusal('chatctl chat send'))
+    expectFailure(await run('auth token --permission read:chat'), 2, refusal('The token exchange'))
+    expect(await succeed('users update u1 --name Ada --dry-run')).to.contain('PATCH')
+    expect(await succeed('api POST /v1/x --dry-run')).to.contain('POST')
+    expect(await succeed('config set read_only off --dry-run')).to.contain('read_only')
+    expect(proxy.requests).to.deep.equal([])
+  })
+
+  it('changes no help, version, or completion', async () => {
+    for (const line of ['', '--version', 'users create --help', 'complete -- config set read_only o']) {
+      const shown = await succeed(line)
+      expect(shown).to.match(/chatctl|^off\non$/m)
+      expect(await succeed(line, { CHATCTL_READ_ONLY: '' })).to.equal(shown)
+    }
+  })
+
+  const ofProfile = (profile: string, value = '') => {
+    return { CHATCTL_BASE_URL: '', CHATCTL_PROFILE: profile, CHATCTL_READ_ONLY: value }
+  }
+
+  it('of a profile is turned off by no command or variable, and applies to no other profile', async () => {
+    const from = 'profile guarded'
+    const before = ownFiles()
+    for (const env of ['', '0', 'Off', 'FALSE', 'no'].map((value) => ofProfile('guarded', value))) {
+      await isRefused('config set read_only off', env, 'chatctl config set', from)
+      await isRefused('config unset read_only', env, 'chatctl config unset', from)
+      await isRefused('api POST /x', env, 'The POST request', from)
+      expect(await succeed('config list -o tsv', env)).to.contain(`\nread_only\ton\tprofile\t${from}\n`)
+      await succeed('settings get', env)
+    }
+    expect(ownFiles()).to.deep.equal(before)
+    await succeed('config set model x', ofProfile('work'))
+  })
+
+  it('is not off because a value is invalid', async () => {
+    for (const name of ['outdated', 'misspelled']) {
+      await isRefused('config set read_only off', ofProfile(name), 'chatctl config set', `profile ${name}`)
+      await succeed('config path', ofProfile(name))
+    }
+    const inDirectory = { cwd: join(sandbox.home, 'checkout') }
+    for (const words of ['set read_only off', 'unset directory.~/checkout', 'set model x']) {
+      const refused = await runChatctl(sandbox, `config ${words}`.split(' '), inDirectory)
+      expectFailure(refused, 2, 'read-only mode is on (profile outdated)')
+    }
+    expectFailure(await run('settings get', ofProfile('misspelled')), 2, 'read_only: "yes" is neither on nor')
+    for (const line of ['settings get', 'settings set app_name=x', 'config set model x', 'doctor', 'chat'])
+      expectFailure(await run(line, { CHATCTL_READ_ONLY: 'ja' }), 2, 'CHATCTL_READ_ONLY: "ja" is not 1, 0,')
   })
 })

@@ -7,6 +7,7 @@ import { renderPage } from '../../src/cli/help/render-page.ts'
 import { findPage } from '../../src/cli/help/show-help.ts'
 import { exitCodeMeanings } from '../../src/cli/help/topic-pages.ts'
 import { profileKeys } from '../../src/config/configuration-file.ts'
+import { expectFailure } from '../support/expect-failure.ts'
 import { expectGolden, howToUpdate, updatesGoldenFiles } from '../support/golden.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
@@ -28,27 +29,17 @@ const pages = ['', ...commandPages, ...helpTopics.map(({ name }) => name)]
  */
 const goldenPages = [
   '',
-  'agents',
-  'chat',
   'chat send',
-  ...'exec exit-codes flags output'.split(' '),
   'service run',
-  'users',
+  ...'agents chat exec exit-codes flags output users'.split(' '),
 ]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 const narrowFile = 'plan-approve-40-columns.txt'
 
 /** The pages that do not fit in a terminal of 42 lines with a prompt below them. */
 const longPages = [
-  'auth login',
-  'chat',
-  'chat send',
-  'environment',
-  'service run',
-  'users apply',
-  'users create',
-  'users import',
-  'users permissions assign',
+  ...['auth login', 'chat', 'chat send', 'environment', 'service run'],
+  ...['users apply', 'users create', 'users import', 'users permissions assign'],
 ]
 
 /** What the build wrote. `test/slow/program/written-help.test.ts` compares it with what the program prints. */
@@ -159,19 +150,14 @@ describe('help', () => {
   })
 
   it('shows the examples of every command right after the usage, one task each', () => {
-    const wrong = visible.filter(
-      ({ examples = [] }) =>
-        examples.length < 2 ||
-        examples.some(
-          ({ description, command }) =>
-            !/^[A-Z].*[^.]$/.test(description) || !/(^|[ |("<])chatctl /.test(command),
-        ),
-    )
-    const rule = 'These commands need two examples, each with a capital letter and without a period'
-    const shown = wrong.map(({ id }) => id)
-    expect(shown, rule).to.deep.equal([])
-    for (const { id } of visible)
+    for (const { id, examples = [] } of visible) {
+      expect(examples.length, `${id} needs two examples`).to.be.at.least(2)
+      for (const { description, command } of examples) {
+        expect(description, `${id}: begin with a capital letter, without a period`).to.match(/^[A-Z].*[^.]$/)
+        expect(command, id).to.match(/(^|[ |("<])chatctl /)
+      }
       expect(readPage(wordsOf(id).join(' ')), id).to.match(/^USAGE\n( {2}.*\n)+\nEXAMPLES\n/m)
+    }
   })
 
   it('summarizes commands, flags, and arguments in one line each, without a period', () => {
@@ -217,64 +203,44 @@ describe('help', () => {
   })
 
   it('is shown for no arguments, for a topic, and with -h, --help, and help', async () => {
-    const same: [string, string[]][] = [
-      ['', []],
-      ['', ['help']],
-      ['', ['help', 'help']],
-      ['', ['help', '--help']],
-      ['exit-codes', ['help', 'exit-codes']],
-      ['users get', ['-p', 'work', 'users', 'get', 'ID', '--help']],
-      ['settings', ['settings']],
-      ['settings get', ['settings', 'get', '-h']],
-      ['settings get', ['settings', 'get', '--help']],
-      ['settings get', ['help', 'settings', 'get']],
-    ]
-    for (const [page, args] of same) {
-      const stdout = readPage(page)
-      expect(await run(args), args.join(' ')).to.deep.equal({ exitCode: 0, stdout, stderr: '' })
+    const same: Record<string, string[]> = {
+      '': ['', 'help', 'help help', 'help --help'],
+      'exit-codes': ['help exit-codes'],
+      'users get': ['-p work users get ID --help'],
+      settings: ['settings'],
+      'settings get': ['settings get -h', 'settings get --help', 'help settings get'],
     }
+    for (const [page, lines] of Object.entries(same))
+      for (const line of lines) {
+        const shown = await run(line.split(' ').filter(Boolean))
+        expect(shown, line).to.deep.equal({ exitCode: 0, stdout: readPage(page), stderr: '' })
+      }
   })
 
-  const slips: [string[], string][] = [
-    [['help', 'setings'], 'chatctl settings'],
-    [['help', 'flgas'], 'chatctl help flags'],
-    [['help', 'settings', 'gett'], 'chatctl settings get'],
-    [['chat', 'sned', '--help'], 'chatctl chat send'],
-  ]
-  for (const [args, meant] of slips)
-    it(`suggests the intended page: ${args.join(' ')}`, async () => {
-      const { exitCode, stdout, stderr } = await run(args)
-      expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
-      expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)
-      expect(stderr).to.contain(meant)
-    })
+  for (const [line, meant] of [
+    ['help setings', 'chatctl settings'],
+    ['help flgas', 'chatctl help flags'],
+    ['help settings gett', 'chatctl settings get'],
+    ['chat sned --help', 'chatctl chat send'],
+  ] as const)
+    it(`suggests the intended page: ${line}`, async () =>
+      expectFailure(await run(line.split(' ')), 2, /^Error: \S.*\nHint: {2}Did you mean/, meant))
 })
 
 /** Set by the test runner or by chatctl itself, read by it on Windows alone, or in lower case too. */
 const unlisted = new Set([
-  'CHATCTL_DISABLE_THEME',
+  ...['CHATCTL_DISABLE_THEME', 'CHATCTL_KEYCHAIN_CALL', 'CHATCTL_CREDENTIAL_COMMAND', 'NODE_V8_COVERAGE'],
+  ...['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'SystemRoot', 'USERNAME', 'TMP'],
   // Refused, and too long for a page of 40 columns.
   'NODE_TLS_REJECT_UNAUTHORIZED',
-  'CHATCTL_KEYCHAIN_CALL',
-  'CHATCTL_CREDENTIAL_COMMAND',
-  'NODE_V8_COVERAGE',
   // Whether it is set selects the code cache.
   'NODE_OPTIONS',
-  'DBUS_SESSION_BUS_ADDRESS',
-  'XDG_RUNTIME_DIR',
-  'SystemRoot',
   // Set by sudo.
   'SUDO_USER',
   // The default of PGUSER, which the system sets.
   'USER',
-  'USERNAME',
-  'TMP',
-  // Terminals set these.
-  'TERM_PROGRAM_VERSION',
-  'VTE_VERSION',
-  'WT_SESSION',
-  // WSL sets it.
-  'WSL_DISTRO_NAME',
+  // Set by terminals and by WSL.
+  ...['TERM_PROGRAM_VERSION', 'VTE_VERSION', 'WT_SESSION', 'WSL_DISTRO_NAME'],
 ])
 
 /** `env['NAME']`, `CHATCTL_NAME`, and the names that are destructured from an environment. */

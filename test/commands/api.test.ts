@@ -22,12 +22,8 @@ describe('chatctl api', () => {
   const server = perTest(startScriptedServer)
 
   async function run(args: readonly string[], script: Script, options: HostOptions = {}) {
-    const env = {
-      CHATCTL_BASE_URL: await server.serve(script),
-      CHATCTL_API_KEY: key,
-      CHATCTL_RETRIES: '0',
-      NO_COLOR: '1',
-    }
+    const service = { CHATCTL_BASE_URL: await server.serve(script), CHATCTL_API_KEY: key }
+    const env = { ...service, CHATCTL_RETRIES: '0', NO_COLOR: '1' }
     return runChatctl(sandbox, ['api', ...args], { ...options, env })
   }
 
@@ -43,26 +39,19 @@ describe('chatctl api', () => {
   })
 
   describe('for a status other than 2xx', () => {
-    const statuses: [number, number][] = [
-      [304, 1],
-      [400, 1],
-      [401, 4],
-      [404, 6],
-      [500, 69],
-    ]
-    const bodies: Record<string, { type: string; body: string }> = {
-      'the documented error': {
-        type: 'application/json',
-        body: '{ "error": {"code":"odd",\n"message":"No", "extra": 1.0} }',
-      },
-      'other JSON': { type: 'application/problem+json', body: '["x",9007199254740993]' },
-      'a web page': { type: 'text/html', body: '<html>\r\n<h1>Down</h1></html>\n' },
-      'plain text': { type: 'text/plain', body: 'no\thealthy \u001b[7m upstream' },
-      'invalid JSON': { type: 'application/json', body: '{"error":' },
-      'no body': { type: 'application/json', body: '' },
+    const exitCodes: Record<number, number> = { 304: 1, 400: 1, 401: 4, 404: 6, 500: 69 }
+    const own = '{ "error": {"code":"odd",\n"message":"No", "extra": 1.0} }'
+    const bodies: Record<string, [type: string, body: string]> = {
+      'the documented error': ['application/json', own],
+      'other JSON': ['application/problem+json', '["x",9007199254740993]'],
+      'a web page': ['text/html', '<html>\r\n<h1>Down</h1></html>\n'],
+      'plain text': ['text/plain', 'no\thealthy \u001b[7m upstream'],
+      'invalid JSON': ['application/json', '{"error":'],
+      'no body': ['application/json', ''],
     }
-    for (const [status, exitCode] of statuses) {
-      for (const [what, { type, body }] of Object.entries(bodies)) {
+    for (const status of Object.keys(exitCodes).map(Number)) {
+      for (const [what, [type, body]] of Object.entries(bodies)) {
+        const exitCode = exitCodes[status]
         // RFC 9110 section 15.4.5: this status has no body.
         if (status === 304 && body !== '') continue
         it(`prints the body unchanged on stdout, the error on stderr, and exits ${exitCode}: ${status} with ${what}`, async () => {
@@ -108,12 +97,9 @@ describe('chatctl api', () => {
       expect(actual).to.equal('error.code\tgone\nerror.message\tNo\n')
     })
 
-    for (const choice of [
-      ['--jq', '.data[].id'],
-      ['--fields', 'id'],
-    ])
-      it(`prints nothing on stdout with ${choice[0]}, which is for the response to a success`, async () => {
-        const got = await run(['/v1/x', ...choice], failing(404, 'gone', 'No'))
+    for (const choice of ['--jq .data[].id', '--fields id'])
+      it(`prints nothing on stdout with ${choice}, which is for the response to a success`, async () => {
+        const got = await run(['/v1/x', ...choice.split(' ')], failing(404, 'gone', 'No'))
         expect(got).to.include({ exitCode: 6, stdout: '' })
         expect(got.stderr).to.match(/"code":"gone"|^Error: No/)
       })
@@ -161,24 +147,15 @@ describe('chatctl api', () => {
 
   describe('--field', () => {
     it('nests its names in the request body', async () => {
-      await run(
-        ['PATCH', '/v1/x', '-F', 'a.b=c', '-F', 'a.n:=1.0', '-F', 'x\\.y=z', '-F', 'l[]=1'],
-        json(200, {}),
-      )
+      await run('PATCH /v1/x -F a.b=c -F a.n:=1.0 -F x\\.y=z -F l[]=1'.split(' '), json(200, {}))
       expect(server.requests[0]?.body).to.equal('{"a":{"b":"c","n":1.0},"x.y":"z","l":["1"]}')
     })
   })
 
   describe('--paginate', () => {
-    const stored = storedAt(Array.from({ length: 25 }, (_, index) => index)).map((message, index) => ({
-      ...message,
-      x_extra: index,
-    }))
-    const ids = (text: string) =>
-      text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).id)
+    const messages = storedAt(Array.from({ length: 25 }, (_, index) => index))
+    const stored = messages.map((message, index) => ({ ...message, x_extra: index }))
+    const ids = (text: string) => text.match(/(?<="id":")\w+/g)
     const whole = (order: 'oldest' | 'newest') =>
       historyService({ ...plainReading, order, largest: 10 }, stored)
     const path = '/api/chat/history'
@@ -196,18 +173,16 @@ describe('chatctl api', () => {
       })
 
     it('prints the documented columns in csv, and those that --fields names', async () => {
-      expect(
-        (await run([path, '--paginate', '-o', 'csv'], whole('oldest'))).stdout.split('\n').slice(0, 2),
-      ).to.deep.equal(['id,created_at,role,content', 'm15,2026-01-01T00:15:00.000Z,assistant,text 15'])
+      const { stdout } = await run([path, '--paginate', '-o', 'csv'], whole('oldest'))
+      const first = 'm15,2026-01-01T00:15:00.000Z,assistant,text 15'
+      expect(stdout.split('\n').slice(0, 2)).to.deep.equal(['id,created_at,role,content', first])
       const chosen = await run([path, '--paginate', '-o', 'tsv', '--fields', 'x_extra'], whole('oldest'))
       expect(chosen.stdout.split('\n')).to.have.lengthOf(26).and.to.include('24')
     })
 
     it('begins where the query says, with pages of its limit', async () => {
-      const { stdout } = await run(
-        [`${path}?limit=4&before=m9&context_id=c`, '--paginate', '-o', 'jsonl'],
-        whole('oldest'),
-      )
+      const words = [`${path}?limit=4&before=m9&context_id=c`, '--paginate', '-o', 'jsonl']
+      const { stdout } = await run(words, whole('oldest'))
       expect(new Set(ids(stdout))).to.deep.equal(new Set(stored.slice(0, 9).map(({ id }) => id)))
       const [first] = server.requests
       expect(first?.path).to.equal(`${path}?context_id=c&limit=4&before=m9`)

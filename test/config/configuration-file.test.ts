@@ -3,23 +3,33 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, resolve as resolvePath } from 'node:path'
 import { expect } from 'chai'
-import { changeConfiguration } from '../../src/config/configuration-file.ts'
-import type { Failure } from '../../src/contract/failure.ts'
+import fc from 'fast-check'
+import { type Configuration, changeConfiguration } from '../../src/config/configuration-file.ts'
+import { normalizeDirectory, profileHere } from '../../src/config/profile-directories.ts'
+import { parseQuota } from '../../src/config/quota.ts'
+import { resolveModelServer } from '../../src/config/resolve-model-server.ts'
+import { parseFutureTime, parsePastTime } from '../../src/config/units.ts'
+import { Failure } from '../../src/contract/failure.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
+import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { perTest } from '../support/lifetime.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 
 describe('the configuration file', () => {
   const sandbox = perTest(createSandbox)
@@ -37,22 +47,14 @@ describe('the configuration file', () => {
   const run = (...args: string[]) => runChatctl(sandbox, args)
   const stored = () => JSON.parse(readFileSync(file, 'utf8'))
 
-  const broken: [title: string, content: string | Uint8Array, words: string][] = [
-    ['truncated', '{"profiles": {', 'is not valid JSON: '],
-    ['empty', '', 'is not valid JSON: '],
-    ['binary', Buffer.from([0xff, 0xfe, 0x00]), 'is not valid JSON: '],
-    ['a list', '[]', 'the file must be an object'],
-    ['an object with an unknown key', '{"profile": {}}', 'profile is not a known field'],
-    [
-      'an object with a secret',
-      '{"profiles":{"w":{"api_key":"x"}}}',
-      'profiles.w.api_key is not a known field',
-    ],
-    [
-      'an object with a value of the wrong type',
-      '{"profiles":{"w":{"timeout":5}}}',
-      'profiles.w.timeout must be a string',
-    ],
+  const broken: [content: string | Uint8Array, words: string][] = [
+    ['{"profiles": {', 'is not valid JSON: '],
+    ['', 'is not valid JSON: '],
+    [Buffer.from([0xff, 0xfe, 0x00]), 'is not valid JSON: '],
+    ['[]', 'the file must be an object'],
+    ['{"profile": {}}', 'profile is not a known field'],
+    ['{"profiles":{"w":{"api_key":"x"}}}', 'profiles.w.api_key is not a known field'],
+    ['{"profiles":{"w":{"timeout":5}}}', 'profiles.w.timeout must be a string'],
   ]
   describe('that names a credential command', () => {
     const profile = { base_url: 'http://127.0.0.1:9', credential_command: 'touch mark' }
@@ -101,16 +103,16 @@ describe('the configuration file', () => {
     })
   })
 
-  for (const [title, content, words] of broken)
-    it(`stays unchanged if it is ${title}, and the error says where: exit 2`, async () => {
+  for (const [content, words] of broken)
+    it(`stays unchanged if it is ${JSON.stringify(content)}, and the error says where: exit 2`, async () => {
       write(content)
-      for (const args of [
-        ['history', 'list'],
-        ['config', 'list'],
-        ['config', 'set', 'model', 'x', '-p', 'new'],
-        ['chat', 'send', 'hi', '-p', 'local'],
+      for (const line of [
+        'history list',
+        'config list',
+        'config set model x -p new',
+        'chat send hi -p local',
       ]) {
-        expectFailure(await run(...args), 2, words, file)
+        expectFailure(await run(...line.split(' ')), 2, words, file)
         expect(readFileSync(file).equals(Buffer.from(content))).to.equal(true)
       }
       expect(readdirSync(directory)).to.deep.equal(['config.json'])
@@ -147,11 +149,8 @@ describe('the configuration file', () => {
 
   it('keeps the changes of twelve concurrent runs of config set', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`)
-    const runs = await Promise.all(
-      names.map((name) => run('config', 'set', 'model', `of-${name}`, '-p', name)),
-    )
-    for (const { exitCode, stderr } of runs)
-      expect({ exitCode, stderr }).to.include({ exitCode: 0, stderr: '' })
+    const set = (name: string) => run('config', 'set', 'model', `of-${name}`, '-p', name)
+    for (const done of await Promise.all(names.map(set))) expect(done).to.include({ exitCode: 0, stderr: '' })
     const shown = stored().profiles
     expect(shown).to.deep.equal(Object.fromEntries(names.map((name) => [name, { model: `of-${name}` }])))
     expect(readdirSync(directory)).to.deep.equal(['config.json'])
@@ -277,11 +276,8 @@ describe('config with a key that belongs to no profile', () => {
   })
 
   it('is refused with --profile, which would suggest that other profiles do not have it', async () => {
-    for (const args of [
-      ['set', 'model_server', 'ollama'],
-      ['unset', 'model_server'],
-    ]) {
-      const failed = await run('config', ...args, '--profile', 'local')
+    for (const words of ['set model_server ollama', 'unset model_server']) {
+      const failed = await run('config', ...words.split(' '), '--profile', 'local')
       expectFailure(failed, 2, 'model_server belongs to no profile', 'Omit --profile')
     }
     expect(existsSync(file())).to.equal(false)
@@ -314,32 +310,229 @@ describe('config with a key that belongs to no profile', () => {
       expect(stderr).to.equal(keeps ? '' : `Removed ${words}`)
     })
 
-  it('names the new key for its old name', async () =>
-    expectFailure(
-      await run('config', 'set', 'upstream=ollama'),
-      2,
-      'Unknown configuration option "upstream"',
-      'Did you mean model_server?',
-    ))
-
   it('refuses a key file without a stored model server, which could then be any', async () => {
     const hint = 'Set it first with: chatctl config set model_server=URL'
-    const refused = await run('config', 'set', 'model_server_key_file', 'up.key')
-    expectFailure(refused, 2, 'but none is stored', hint)
-    await run('config', 'set', 'model_server=none')
-    const rejected = await run('config', 'set', 'model_server_key_file', 'up.key')
-    expectFailure(rejected, 2, 'but none is stored', hint)
+    for (const before of ['unset model_server', 'set model_server=none']) {
+      await run('config', ...before.split(' '))
+      const refused = await run('config', 'set', 'model_server_key_file', 'up.key')
+      expectFailure(refused, 2, 'but none is stored', hint)
+    }
   })
 
   const wrong: [value: string, ...words: string[]][] = [
-    ['olama', 'Did you mean ollama?', 'none'],
-    ['127.0.0.1:11434', 'must be an http:// or https:// URL'],
-    ['ftp://127.0.0.1/v1', 'must be an http:// or https:// URL'],
-    ['', 'must not be empty'],
+    ['upstream=ollama', 'Unknown configuration option "upstream"', 'Did you mean model_server?'],
+    ['model_server=olama', 'Did you mean ollama?', 'none'],
+    ['model_server=127.0.0.1:11434', 'must be an http:// or https:// URL'],
+    ['model_server=ftp://127.0.0.1/v1', 'must be an http:// or https:// URL'],
+    ['model_server=', 'must not be empty'],
   ]
-  for (const [value, ...words] of wrong)
-    it(`refuses the model server "${value}" and stores nothing`, async () => {
-      expectFailure(await run('config', 'set', 'model_server', value), 2, ...words)
+  for (const [change, ...words] of wrong)
+    it(`refuses ${change}, and stores nothing`, async () => {
+      expectFailure(await run('config', 'set', change), 2, ...words)
       expect(existsSync(file())).to.equal(false)
     })
+})
+
+/** An address, and the key file for it. */
+type Level = readonly [modelServer?: string | undefined, keyFile?: string]
+
+function resolve({ flag = [], env = [], stored = [] }: { flag?: Level; env?: Level; stored?: Level }) {
+  const configuration: Configuration = {
+    ...(stored[0] && { model_server: stored[0] }),
+    ...(stored[1] && { model_server_key_file: stored[1] }),
+  }
+  const given = { ...(flag[0] && { modelServer: flag[0] }), ...(flag[1] && { keyFile: flag[1] }) }
+  const variables = { CHATCTL_MODEL_SERVER: env[0], CHATCTL_MODEL_SERVER_KEY_FILE: env[1] }
+  return resolveModelServer({ ...given, name: '--model-server' }, variables, configuration, (name) => name)
+}
+
+const a = 'https://a.example/v1'
+const b = 'https://b.example/v1'
+
+describe('the model server', () => {
+  it('comes from the flag, the environment, or the configuration, in this order', () => {
+    const stored: Level = ['ollama']
+    const shown = resolve({ flag: [a], env: [b], stored })
+    expect(shown).to.deep.include({ source: 'flag', from: '--model-server' })
+    expect(resolve({ env: [b], stored }).server?.url).to.equal(b)
+    expect(resolve({ stored }).server?.url).to.equal('http://127.0.0.1:11434/v1')
+    expect(resolve({})).to.deep.equal({ server: undefined, source: 'default', from: '' })
+  })
+
+  it('can be none at each level, which differs from never chosen', () => {
+    const shown = resolve({ flag: ['none'], stored: [a] })
+    expect(shown).to.deep.include({ server: undefined, source: 'flag' })
+    expect(resolve({ stored: ['none'] }).source).to.equal('profile')
+  })
+
+  const own = 'of the environment'
+  const kept = 'of the configuration'
+  const none = undefined
+  const keys: [title: string, given: Parameters<typeof resolve>[0], keyFile: string | undefined][] = [
+    [`${kept} with its model server`, { stored: [a, '/k'] }, '/k'],
+    [`${kept} not with the model server of a flag`, { flag: [b], stored: [a, '/k'] }, none],
+    [`${kept} not with the model server ${own}`, { env: [b], stored: [a, '/k'] }, none],
+    [
+      `${kept} with a flag for the same origin`,
+      { flag: ['https://a.example/other'], stored: [a, '/k'] },
+      '/k',
+    ],
+    [`${own} with the model server ${kept}`, { env: [none, 'k'], stored: [a] }, 'k'],
+    [`${own} not with that of a flag, if the environment has another`, { flag: [b], env: [a, 'k'] }, none],
+    [`${own} with a flag, if it belongs to no other`, { flag: [b], env: [none, 'k'] }, 'k'],
+    [`${kept} if that ${own} is for another`, { flag: [b], env: [a, 'k'], stored: [b, '/k'] }, '/k'],
+    [`${kept} not without its model server`, { env: [b], stored: [none, '/k'] }, none],
+    ['of a flag always', { flag: [none, 'k'], stored: [a, '/k'] }, 'k'],
+  ]
+  for (const [title, given, keyFile] of keys)
+    it(`takes the key ${title}`, () => expect(resolve(given).server?.keyFile).to.equal(keyFile))
+
+  it('never gets a stored key that was stored for another origin', () => {
+    const modelServer = fc.option(fc.constantFrom(a, b, 'none', 'ollama'), { nil: undefined })
+    fc.assert(
+      fc.property(modelServer, modelServer, modelServer, (flag, env, url) => {
+        const stored: Level = [url, '/k']
+        const { server } = resolve({ flag: [flag], env: [env], stored })
+        if (server?.keyFile === undefined) return
+        const owned = resolve({ stored }).server?.url ?? 'none:'
+        expect(new URL(server.url).origin).to.equal(new URL(owned).origin)
+      }),
+      { seed: 18 },
+    )
+  })
+})
+
+describe('the profile of a directory', () => {
+  const home = perSuite(() => {
+    const path = mkdtempSync(join(tmpdir(), 'chatctl-directories-'))
+    mkdirSync(join(path, 'jobs', 'acme', 'src'), { recursive: true })
+    mkdirSync(join(path, 'jobs', 'acme-old'), { recursive: true })
+    symlinkSync(join(path, 'jobs', 'acme'), join(path, 'link'))
+    return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  })
+
+  const profileIn = (directory: string, directories: Record<string, string>) =>
+    profileHere({ directories }, join(home.path, directory), { HOME: home.path })?.value
+
+  it('is that of the nearest directory above it, in any order', () => {
+    const directories = { '~/jobs/acme': 'acme', '~/jobs': 'jobs' }
+    expect(profileIn('jobs/acme', directories)).to.equal('acme')
+    expect(profileIn('jobs/acme/src', directories)).to.equal('acme')
+    expect(profileIn('jobs/acme-old', directories)).to.equal('jobs')
+    expect(profileIn('', directories)).to.equal(undefined)
+    expect(profileIn('', { '~': 'home', ...directories })).to.equal('home')
+  })
+
+  it('is the same through a symbolic link, and with a slash at the end', () => {
+    expect(profileIn('link/src', { '~/jobs/acme/': 'acme' })).to.equal('acme')
+    expect(profileIn('jobs/acme', { [`${home.path}/link`]: 'acme' })).to.equal('acme')
+  })
+
+  it('is not found by a relative path, by a file, or by a directory that does not exist', () => {
+    const directories = { jobs: 'a', './jobs': 'b', '~/missing': 'c', [import.meta.filename]: 'd' }
+    expect(profileIn('jobs', directories)).to.equal(undefined)
+  })
+})
+
+describe('the directory of a configuration key', () => {
+  const normalize = (directory: string) =>
+    normalizeDirectory(directory, '/home/ada', (name) => resolvePath('/home/ada/now', name))
+
+  for (const [typed, stored] of [
+    ['~/jobs/acme', '~/jobs/acme'],
+    ['~/jobs/acme/', '~/jobs/acme'],
+    ['~/jobs/../acme', '~/acme'],
+    ['~', '~'],
+    ['~/', '~'],
+    ['.', '~/now'],
+    ['acme', '~/now/acme'],
+    ['~/..x', '~/..x'],
+  ] as const)
+    it(`is stored as ${stored} if it was typed as ${typed}`, () => expect(normalize(typed)).to.equal(stored))
+
+  for (const typed of ['', ' ', '~ada/jobs', 'a\0b'])
+    it(`cannot be ${JSON.stringify(typed)}`, () => expect(() => normalize(typed)).to.throw(Failure))
+})
+
+/** Without `doctor`, which reports the configuration, and `history export`, which stores pages on disk. */
+const calls = serviceCalls.filter(({ name }) => name !== 'doctor' && name !== 'history:export')
+
+describe('a run with address and key in the environment', () => {
+  const server = perSuite(() =>
+    startScriptedServer({
+      choose: ({ method, path }) => {
+        const asked = `${method} ${path.split('?')[0]}`
+        return json(200, serviceCalls.find(({ endpoint }) => endpoint === asked)?.answer ?? {})
+      },
+    }),
+  )
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+  let env: NodeJS.ProcessEnv
+  beforeEach(() => {
+    env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
+  })
+
+  async function expectFine({ args, stdin = '' }: ServiceCall, more: NodeJS.ProcessEnv = {}): Promise<void> {
+    const { exitCode, stderr } = await runChatctl(sandbox, args, { env: { ...env, ...more }, stdin })
+    expect(exitCode, `${args.join(' ')}: ${stderr}`).to.equal(0)
+    expect(stderr, args.join(' ')).not.to.match(/^Error/m)
+  }
+
+  it('does not read an invalid configuration file, for any command that uses the service', async () => {
+    mkdirSync(join(sandbox.home, '.config', 'chatctl'), { recursive: true })
+    writeFileSync(join(sandbox.home, '.config', 'chatctl', 'config.json'), '{ "profiles": ')
+    for (const call of calls) await expectFine(call)
+  })
+
+  it('succeeds in a HOME in which nothing can be created', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const some = calls.filter(({ name }) => /^(chat:send|settings:(get|api:set)|users:get)$/.test(name))
+    // In /proc, the kernel reports the parent of every path as missing.
+    for (const HOME of ['/proc/x', join(process.execPath, 'home'), 'relative'])
+      for (const call of some) await expectFine(call, { HOME })
+  })
+})
+
+const now = Date.parse('2026-06-15T12:00:00Z')
+const iso = (time: number | undefined) => time && new Date(time).toISOString()
+
+describe('a moment on the command line', () => {
+  it('is a date, a time, or a duration before or after now', () => {
+    for (const parse of [parsePastTime, parseFutureTime]) {
+      expect(iso(parse('2026-01-31', now))).to.equal('2026-01-31T00:00:00.000Z')
+      expect(iso(parse(' 2026-01-31T08:00:00+02:00 ', now))).to.equal('2026-01-31T06:00:00.000Z')
+    }
+    expect(iso(parsePastTime('7d', now))).to.equal('2026-06-08T12:00:00.000Z')
+    expect(iso(parseFutureTime('7d', now))).to.equal('2026-06-22T12:00:00.000Z')
+    expect(iso(parsePastTime('1.5h', now))).to.equal('2026-06-15T10:30:00.000Z')
+    expect(iso(parseFutureTime('90m', now))).to.equal('2026-06-15T13:30:00.000Z')
+  })
+
+  it('cannot have another notation', () => {
+    for (const text of ['', '30', '2026', '31.01.2026', '2026-13-01', 'soon', '-1d', '1w', 'd'])
+      for (const parse of [parsePastTime, parseFutureTime]) expect(parse(text, now), text).to.equal(undefined)
+    expect(parseFutureTime('99999999d', now)).to.equal(undefined)
+  })
+})
+
+describe('a quota', () => {
+  for (const [text, requests, window] of [
+    ['100/h', 100, 3_600_000],
+    ['60/m', 60, 60_000],
+    ['5/s', 5, 1000],
+    ['10000/d', 10_000, 86_400_000],
+    [' 100 / H ', 100, 3_600_000],
+    ['free', 100, 3_600_000],
+    ['Pro', 1000, 3_600_000],
+  ] as const)
+    it(`can be ${JSON.stringify(text)}`, () => expect(parseQuota(text)).to.deep.equal({ requests, window }))
+
+  for (const text of ['', ...'100 h /h 100/w -5/h 1.5/h 100/h/h constructor 1e3/h 9999999999/h'.split(' ')])
+    it(`cannot be ${JSON.stringify(text)}`, () =>
+      expect(() => parseQuota(text)).to.throw('is not a rate limit such as 100/h'))
+
+  it('cannot be zero', () => expect(() => parseQuota('0/h')).to.throw('would allow no request'))
+
+  it('of the enterprise tier must be given as a number', () =>
+    expect(() => parseQuota('enterprise')).to.throw('give a number, such as 5000/h'))
 })

@@ -32,6 +32,9 @@ function faultsIn(text: string, env?: NodeJS.ProcessEnv, name?: string): string[
   return lines
 }
 
+const color = 'theme:\n  primary_color: #3366FF\n'
+const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
+
 describe('a settings file', () => {
   it('is read from any YAML or JSON that represents settings', () =>
     fc.assert(
@@ -67,14 +70,14 @@ describe('a settings file', () => {
 
   it('replaces lists of the files before it as a whole', () => {
     const layer = (methods: string) => ({ name: 'x', text: `api: {cors: {allowed_methods: ${methods}}}` })
-    const shown = readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }]).api
-    expect(shown).to.deep.equal({ cors: { allowed_methods: ['PUT'] } })
-    expect(readSettingsFiles([layer('[GET]'), layer('[]')]).api).to.deep.equal({
-      cors: { allowed_methods: [] },
-    })
+    const { api } = readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }])
+    expect(api).to.deep.equal({ cors: { allowed_methods: ['PUT'] } })
+    const none = readSettingsFiles([layer('[GET]'), layer('[]')])
+    expect(none.api).to.deep.equal({ cors: { allowed_methods: [] } })
   })
 
   it('can be empty if another file names a key', () => {
+    const other = { name: 'b', text: 'app_name: x' }
     for (const text of [
       '',
       '# nothing\n',
@@ -84,64 +87,90 @@ describe('a settings file', () => {
       '$schema: x',
       'settings: {}\napi: {}',
     ]) {
-      const shown = readSettingsFiles([
-        { name: 'a', text },
-        { name: 'b', text: 'app_name: x' },
-      ]).settings
-      expect(shown).to.deep.equal({ app_name: 'x' })
+      expect(readSettingsFiles([{ name: 'a', text }, other]).settings).to.deep.equal({ app_name: 'x' })
       expect(thrownFailure(() => read(text)).message, text).to.equal('No settings in settings.yaml')
     }
     expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
   })
 
-  it('supports anchors, aliases, and <<', () => {
-    const text = 'app_name: &a dark\ntheme: {mode: *a}\n<<: [{app_name: 1}, {features: {chat: true}}]\n'
-    expect(read(text).settings).to.deep.equal({
-      app_name: 'dark',
-      theme: { mode: 'dark' },
-      features: { chat: true },
-    })
-  })
-
-  it('prefers its keys to those of <<, and the first of several sources of <<', () => {
+  it('supports anchors and aliases, and prefers its keys to those of <<, and the first of several sources of <<', () => {
     const sources = '[{app_name: a, theme: {mode: x}}, {app_name: b, features: {chat: true}}]'
-    expect(read(`<<: ${sources}`).settings).to.deep.equal({
-      app_name: 'a',
-      theme: { mode: 'x' },
-      features: { chat: true },
+    const merged = { app_name: 'a', theme: { mode: 'x' }, features: { chat: true } }
+    expect(read(`<<: ${sources}`).settings).to.deep.equal(merged)
+    const own = { ...merged, app_name: 'c', theme: { mode: 'c' } }
+    expect(read(`app_name: &a c\ntheme: {mode: *a}\n<<: ${sources}\n`).settings).to.deep.equal(own)
+  })
+
+  const rejected: Record<string, Record<string, string[]>> = {
+    'with the location and the correction of every fault': {
+      'theme:\n  mode: 5\n  moed: x\nfeatures:\n  chat: on\nthem: {}\n': [
+        '2:9 theme.mode must be a string in quotes',
+        '3:3 theme.moed is an unknown key; did you mean theme.mode?',
+        '5:9 features.chat must be true or false',
+        '6:1 them is an unknown key; did you mean theme?',
+      ],
+      'limits:\n  max_tokens: "12"\n  max_requests_per_min: 1.5\n': [
+        '2:15 limits.max_tokens must be an integer without quotes',
+        '3:25 limits.max_requests_per_min must be an integer without quotes',
+      ],
+    },
+    'with its faults in the order of their locations': {
+      'settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}': [
+        '2:3 x is an unknown key',
+        '3:1 app_name must be below settings',
+        '4:35 api.cors.allowed_origins.1 has no value',
+      ],
+    },
+    'if a key or an item of a list has no value, or an invalid one': {
+      'theme:\n  mode:\napp_name: ~\nlimits:\n': [
+        '2:3 theme.mode has no value',
+        '3:11 app_name has no value',
+        '4:1 limits has no value',
+      ],
+      'api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}': [
+        '2:33 api.cors.allowed_methods.1 has no value',
+      ],
+      'api:\n  cors: {allowed_methods: [GET, "a b", 5]}': [
+        '2:33 api.cors.allowed_methods.1 must be an HTTP method name',
+        '2:40 api.cors.allowed_methods.2 must be a string in quotes',
+      ],
+      [color]: ['2:18 theme.primary_color has no value'],
+      [list]: ['4:9 api.cors.allowed_origins.0 has no value', '5:8 api.cors.allowed_origins.1 has no value'],
+    },
+    'if it mixes its two layouts': {
+      'settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1': [
+        '2:1 theme must be below settings',
+        '4:1 foo is an unknown key',
+      ],
+      'cors: {}\nversion: "1"': ['1:1 cors must be below api', '2:1 version must be below api'],
+      'theme.mode: dark': ['1:1 theme.mode must be below theme'],
+      '$schema: 5\napp_name: x': ['1:10 $schema must be a string'],
+    },
+    'if its YAML is ambiguous': {
+      'app_name: a\ntheme: {mode: x, mode: y}\napp_name: b': [
+        '2:18 duplicate key mode',
+        '3:1 duplicate key app_name',
+      ],
+      'app_name: a\n---\napp_name: b': ['2:1 unexpected second document: the file must contain only one'],
+      '%YAML 1.1\n---\nfeatures: {chat: yes}': ['1:1 the file is YAML 1.1; only YAML 1.2 is supported'],
+      'app_name: !x a': ['1:11 Unresolved tag: !x'],
+      'app_name: *a': ['1:11 unknown alias: no anchor &a before it'],
+      '<<: 5': ['1:5 the value of << must be a map, an alias of a map, or a list of these'],
+      'theme:\n\tmode: x': ['2:1 Tabs are not allowed as indentation'],
+      '- a': ['1:1 the file must be an object of settings'],
+      null: ['1:1 the file must be an object of settings'],
+    },
+  }
+  for (const [when, texts] of Object.entries(rejected))
+    it(`is rejected ${when}`, () => {
+      for (const [text, faults] of Object.entries(texts)) expect(faultsIn(text), text).to.deep.equal(faults)
     })
-    expect(read(`app_name: c\n<<: ${sources}\n`).settings).to.include({ app_name: 'c' })
-  })
 
-  it('is rejected with the location and the correction of every fault', () => {
-    const text = `theme:
-  mode: 5
-  moed: x
-features:
-  chat: on
-limits:
-  max_tokens: "12"
-  max_requests_per_min: 1.5
-them: {}
-`
-    expect(faultsIn(text)).to.deep.equal([
-      '2:9 theme.mode must be a string in quotes',
-      '3:3 theme.moed is an unknown key; did you mean theme.mode?',
-      '5:9 features.chat must be true or false',
-      '7:15 limits.max_tokens must be an integer without quotes',
-      '8:25 limits.max_requests_per_min must be an integer without quotes',
-      '9:1 them is an unknown key; did you mean theme?',
-    ])
+  it('is rejected with a hint that # begins a comment, if that may be why a key has no value', () => {
+    for (const text of [color, list])
+      expect(hintOf(thrownFailure(() => read(text)))).to.contain('A # begins a comment')
+    expect(hintOf(thrownFailure(() => read('theme:\n  primary_color:\n')))).to.equal(undefined)
   })
-
-  it('is rejected with its faults in the order of their locations', () =>
-    expect(
-      faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
-    ).to.deep.equal([
-      '2:3 x is an unknown key',
-      '3:1 app_name must be below settings',
-      '4:35 api.cors.allowed_origins.1 has no value',
-    ]))
 
   it('is rejected with the file name of each fault', () => {
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
@@ -150,58 +179,9 @@ them: {}
     )
   })
 
-  it('is rejected if a key has no value, with a hint that # begins a comment', () => {
-    expect(faultsIn('theme:\n  mode:\napp_name: ~\nlimits:\n')).to.deep.equal([
-      '2:3 theme.mode has no value',
-      '3:11 app_name has no value',
-      '4:1 limits has no value',
-    ])
-    const shown = faultsIn('api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}')
-    expect(shown).to.deep.equal(['2:33 api.cors.allowed_methods.1 has no value'])
-    expect(faultsIn('api:\n  cors: {allowed_methods: [GET, "a b", 5]}')).to.deep.equal([
-      '2:33 api.cors.allowed_methods.1 must be an HTTP method name',
-      '2:40 api.cors.allowed_methods.2 must be a string in quotes',
-    ])
-    const color = 'theme:\n  primary_color: #3366FF\n'
-    expect(faultsIn(color)).to.deep.equal(['2:18 theme.primary_color has no value'])
-    expect(hintOf(thrownFailure(() => read(color)))).to.contain('A # begins a comment')
-    expect(hintOf(thrownFailure(() => read('theme:\n  primary_color:\n')))).to.equal(undefined)
-    const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
-    expect(faultsIn(list)).to.deep.equal([
-      '4:9 api.cors.allowed_origins.0 has no value',
-      '5:8 api.cors.allowed_origins.1 has no value',
-    ])
-    expect(hintOf(thrownFailure(() => read(list)))).to.contain('A # begins a comment')
-    expect(faultsIn('{"app_name": null}', undefined, 'a.json')).to.deep.equal(['1:14 app_name has no value'])
-  })
-
-  it('is rejected if it mixes its two layouts', () => {
-    const shown = faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')
-    expect(shown).to.deep.equal(['2:1 theme must be below settings', '4:1 foo is an unknown key'])
-    const seen = faultsIn('cors: {}\nversion: "1"')
-    expect(seen).to.deep.equal(['1:1 cors must be below api', '2:1 version must be below api'])
-    expect(faultsIn('theme.mode: dark')).to.deep.equal(['1:1 theme.mode must be below theme'])
-    expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
-  })
-
-  it('is rejected if its YAML is ambiguous', () => {
-    const listed = faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')
-    expect(listed).to.deep.equal(['2:18 duplicate key mode', '3:1 duplicate key app_name'])
-    const actual = faultsIn('app_name: a\n---\napp_name: b')
-    expect(actual).to.deep.equal(['2:1 unexpected second document: the file must contain only one'])
-    const output = faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')
-    expect(output).to.deep.equal(['1:1 the file is YAML 1.1; only YAML 1.2 is supported'])
-    expect(faultsIn('app_name: !x a')).to.deep.equal(['1:11 Unresolved tag: !x'])
-    expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 unknown alias: no anchor &a before it'])
-    const seen = faultsIn('<<: 5')
-    expect(seen).to.deep.equal(['1:5 the value of << must be a map, an alias of a map, or a list of these'])
-    expect(faultsIn('theme:\n\tmode: x')).to.deep.equal(['2:1 Tabs are not allowed as indentation'])
-    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must be an object of settings'])
-    expect(faultsIn('null')).to.deep.equal(['1:1 the file must be an object of settings'])
-  })
-
   it('is rejected with the location if its name ends in .json and it is not JSON', () => {
     const faults: Record<string, string> = {
+      '{"app_name": null}': '1:14 app_name has no value',
       '{"app_name": "a",\n"app_name": "b"}': '2:1 duplicate key app_name',
       '{"app_name": "a",}': '1:18 expected a key in double quotes',
       '{"app_name":\n tru}': '2:2 expected a JSON value',
@@ -348,25 +328,24 @@ describe('the JSON Schema of a settings file', () => {
       return accepts(file)
     }
 
-    for (const [file, isAccepted] of [
-      [{}, false],
-      [{ $schema: './settings.schema.json' }, false],
-      [{ $unmanaged: { x: 1 } }, false],
-      [{ theme: {} }, false],
-      [{ settings: {} }, false],
-      [{ api: {} }, false],
-      [{ settings: { theme: {} }, api: { cors: {} } }, false],
-      [null, false],
-      [[], false],
-      [{ app_name: 'x', theme: {} }, true],
-      [{ theme: { mode: 'dark' } }, true],
-      [{ settings: {}, api: { version: '2' } }, true],
-      [{ settings: { limits: { max_tokens: 5 } }, api: {} }, true],
-      [{ $schema: 'x', $unmanaged: { x: [null] }, app_name: '' }, true],
-      [{ $unmanaged: 1, app_name: '' }, false],
-    ] as const)
-      it(`accepts or rejects the same, for example ${JSON.stringify(file)}`, () =>
-        expect(expectSame(file)).to.equal(isAccepted))
+    const examples: Record<string, unknown[]> = {
+      accepts: [
+        { app_name: 'x', theme: {} },
+        { theme: { mode: 'dark' } },
+        { settings: {}, api: { version: '2' } },
+        { settings: { limits: { max_tokens: 5 } }, api: {} },
+        { $schema: 'x', $unmanaged: { x: [null] }, app_name: '' },
+      ],
+      rejects: [
+        ...[{}, { $schema: './settings.schema.json' }, { $unmanaged: { x: 1 } }, { theme: {} }, null, []],
+        ...[{ settings: {} }, { api: {} }, { settings: { theme: {} }, api: { cors: {} } }],
+        { $unmanaged: 1, app_name: '' },
+      ],
+    }
+    for (const [verb, files] of Object.entries(examples))
+      for (const file of files)
+        it(`${verb} the same, for example ${JSON.stringify(file)}`, () =>
+          expect(expectSame(file)).to.equal(verb === 'accepts'))
 
     it('accepts or rejects the same for any file', () => {
       const counts = { accepted: 0, refused: 0 }

@@ -15,7 +15,7 @@ export function expectFailure(run: Run, exitCode: number, ...words: (string | Re
 }
 
 /** Expects the exit code 0. @returns the run */
-export function expectSuccess<R extends Run>(run: R): R {
+export function expectSuccess<R extends Pick<Run, 'exitCode'> & { stderr?: string }>(run: R): R {
   expect(run.exitCode, `exit code; stderr was: ${run.stderr}`).to.equal(0)
   return run
 }

@@ -3,6 +3,12 @@ import { hashOfField, managedFields } from '../../src/contract/managed-fields.ts
 import type { WantedUser } from '../../src/users/managed-fields.ts'
 import type { StateEntry } from '../../src/users/state/state-entry.ts'
 
+/** The counts of a plan for no users. */
+export const noUsers = {
+  ...{ create: 0, change: 0, adopt: 0, unchanged: 0, drifted: 0 },
+  ...{ missing: 0, unknown: 0, failed: 0, unread: 0, unmanaged: 0 },
+}
+
 const metadataValue = fc.oneof(
   fc.constantFrom('Acme', 'Umbrella', '', null, true, 5),
   fc.constantFrom(1, 1.5, 1e-7),

@@ -244,12 +244,6 @@ describe('users apply', function () {
     expect(run.stderr).to.contain('Error: 1 user could not be compared')
   })
 
-  it('says which users are new without a state file', async () => {
-    const words = 'There is no state file users.state.json yet, so every user is new that was not created'
-    expect((await created(ada)).stderr).to.contain(words)
-    expect((await apply()).stderr).to.equal('')
-  })
-
   it('does not suggest another create for a user who exists without a known ID', async () => {
     await home.serve({ idIn: ['nowhere'] })
     write(ada)
@@ -379,16 +373,6 @@ describe('users apply', function () {
       const older = 'The state file users.state.json has changed since the plan'
       expectFailure(await applyPlan(), 7, older, '--state')
       expect(server.report().users.size).to.equal(2)
-    })
-
-    it('refuses a user that was changed on the service since', async () => {
-      await created(bob)
-      await plan({ ...bob, name: 'Robert' })
-      for (const user of server.report().users.values()) user.name = 'Eve'
-      const done = await applyPlan()
-      expect(done.exitCode).to.equal(7)
-      expect(done.stderr).to.contain('changed since the comparison: name was "Bob" and is now "Eve"')
-      expect(names()).to.deep.equal(['Eve'])
     })
 
     it('refuses a plan of another service, and a changed plan', async () => {

@@ -69,35 +69,23 @@ describe('a CSV file', () => {
   it('has rows with line numbers that count blank lines and quoted line breaks', async () => {
     const text = 'email,name\n\na@x,"1\n2\r\n3"\r\n\r\nb@x,\nc@x,z'
     const rows = await rowsOf(textInput('csv', text))
-    expect(rows.map(({ line, raw }) => [line, raw])).to.deep.equal([
-      [3, 'a@x,"1\n2\r\n3"'],
-      [7, 'b@x,'],
-      [8, 'c@x,z'],
-    ])
-    expect(rows.map(({ row }) => row)).to.deep.equal([
-      { email: 'a@x', name: '1\n2\r\n3' },
-      { email: 'b@x' },
-      { email: 'c@x', name: 'z' },
+    expect(rows.map(({ line, raw, row }) => [line, raw, row])).to.deep.equal([
+      [3, 'a@x,"1\n2\r\n3"', { email: 'a@x', name: '1\n2\r\n3' }],
+      [7, 'b@x,', { email: 'b@x' }],
+      [8, 'c@x,z', { email: 'c@x', name: 'z' }],
     ])
   })
 
   it('of a spreadsheet may have semicolons, rows of empty cells, or lines that end with CR', async () => {
-    const saved = [
-      ';;\nemail;role;permissions\n;;\na@x;editor;"a:b;c:d"\n;;\n;;\n"b@x"; ;\n;\n',
-      'email\trole\tpermissions\r\n\t\t\r\na@x\teditor\ta:b;c:d\r\n\r\n\r\nb@x\t\t\r\n',
-      'email,role,permissions\r,"",\r"a@x",editor,a:b;c:d\r,,\r,,\rb@x,"",\r',
-    ]
-    for (const [text, lines] of [
-      [saved[0] ?? '', [4, 7]],
-      [saved[1] ?? '', [3, 6]],
-      [saved[2] ?? '', [3, 6]],
+    const first = { email: 'a@x', role: 'editor', permissions: ['a:b', 'c:d'] }
+    for (const [text, ...lines] of [
+      [';;\nemail;role;permissions\n;;\na@x;editor;"a:b;c:d"\n;;\n;;\n"b@x"; ;\n;\n', 4, 7],
+      ['email\trole\tpermissions\r\n\t\t\r\na@x\teditor\ta:b;c:d\r\n\r\n\r\nb@x\t\t\r\n', 3, 6],
+      ['email,role,permissions\r,"",\r"a@x",editor,a:b;c:d\r,,\r,,\rb@x,"",\r', 3, 6],
     ] as const) {
       const rows = await rowsOf(textInput('csv', text))
       expect(rows.map(({ line, index }) => [line, index])).to.deep.equal(lines.map((line, at) => [line, at]))
-      expect(rows.map(({ row }) => row)).to.deep.equal([
-        { email: 'a@x', role: 'editor', permissions: ['a:b', 'c:d'] },
-        { email: 'b@x' },
-      ])
+      expect(rows.map(({ row }) => row)).to.deep.equal([first, { email: 'b@x' }])
     }
     expect(await faultsOf('csv', 'email;name\n"a@x";"b\n";\n')).to.deep.equal([
       '3:3 3 fields, but the header has 2',
@@ -107,29 +95,21 @@ describe('a CSV file', () => {
   it('has rows without the fields whose cells are empty', async () => {
     const header =
       'id,email,name,password,role,permissions,metadata.a,metadata.b.c,settings.theme,settings.notifications_enabled'
-    const [first, second] = await rowsOf(
-      textInput('csv', `${header}\n,a@x,A,pw,editor,read:chat; write:chat;,1,,dark,ON\n7,,,,,,,x,,false\n`),
-    )
-    expect(first?.row).to.deep.equal({
-      email: 'a@x',
-      name: 'A',
-      password: 'pw',
-      role: 'editor',
-      permissions: ['read:chat', 'write:chat'],
-      metadata: { a: '1' },
-      settings: { theme: 'dark', notifications_enabled: true },
-    })
-    expect(second?.row).to.deep.equal({
-      id: '7',
-      metadata: { 'b.c': 'x' },
-      settings: { notifications_enabled: false },
-    })
+    const text = ',a@x,A,pw,editor,read:chat; write:chat;,1,,dark,ON\n7,,,,,,,x,,false\n'
+    const rows = await rowsOf(textInput('csv', `${header}\n${text}`))
+    expect(rows.map(({ row }) => row)).to.deep.equal([
+      {
+        ...{ email: 'a@x', name: 'A', password: 'pw', role: 'editor', metadata: { a: '1' } },
+        permissions: ['read:chat', 'write:chat'],
+        settings: { theme: 'dark', notifications_enabled: true },
+      },
+      { id: '7', metadata: { 'b.c': 'x' }, settings: { notifications_enabled: false } },
+    ])
   })
 
   it('is read the same with spaces around the names of columns, email addresses, IDs, and roles', async () => {
-    const [first, second] = await rowsOf(
-      textInput('csv', ' email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'),
-    )
+    const text = ' email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'
+    const [first, second] = await rowsOf(textInput('csv', text))
     expect(first?.row).to.deep.equal({ email: 'A@x', name: ' A ', metadata: { Seats: '  5' } })
     expect(second?.row).to.deep.equal({ email: 'b@x' })
     const [assigned] = await rowsOf(textInput('csv', 'id, role\n 7 , editor\n'), 'assignments')
@@ -140,15 +120,8 @@ describe('a CSV file', () => {
   })
 
   it('reports each value at its cell that is not JSON, or a number that a double cannot represent', async () => {
-    const cells = [
-      'five',
-      '[1',
-      '{""a"":1,""a"":2}',
-      '{""__proto__"":1}',
-      '1 2',
-      '9007199254740993',
-      `${'['.repeat(200)}${']'.repeat(200)}`,
-    ]
+    const deep = `${'['.repeat(200)}${']'.repeat(200)}`
+    const cells = ['five', '[1', '{""a"":1,""a"":2}', '{""__proto__"":1}', '1 2', '9007199254740993', deep]
     const text = `email,name,metadata.seats:=\n${cells.map((cell, index) => `u${index}@x,é😀,"${cell}"`).join('\n')}\n`
     expect(await faultsOf('csv', text)).to.deep.equal([
       '2:10 invalid JSON: expected a JSON value; for text, name the column "metadata.seats"',
@@ -197,10 +170,8 @@ describe('a CSV file', () => {
   })
 
   it('of assignments has IDs, roles, and permissions only', async () => {
-    expect(await faultsOf('csv', 'id,role\n1,a\n,b\n3,\n', 'assignments')).to.deep.equal([
-      '3:1 id is missing',
-      '4:1 the row has only an id',
-    ])
+    const expected = ['3:1 id is missing', '4:1 the row has only an id']
+    expect(await faultsOf('csv', 'id,role\n1,a\n,b\n3,\n', 'assignments')).to.deep.equal(expected)
     const failure = await failureOf(() => rowsOf(textInput('csv', 'id,email\n1,a@x'), 'assignments'))
     expect(failure.message).to.equal('rows:1:4: unknown column "email"')
   })
@@ -222,15 +193,13 @@ describe('a CSV file', () => {
     ['\n', 'rows contains no users', undefined],
     ['', 'rows contains no users', undefined],
   ]
-  for (const [text, message, hint] of headers) {
+  for (const [text, message, hint] of headers)
     it(`is refused as a whole: ${JSON.stringify(text)}`, async () => {
       const failure = await failureOf(() => rowsOf(textInput('csv', text)))
-      expect(failure.kind).to.equal('refused')
-      expect(failure.message).to.equal(message)
+      expect(failure).to.include({ kind: 'refused', message })
       if (hint) expect(failure.hint).to.match(hint)
       else expect(failure.hint).to.equal(undefined)
     })
-  }
 
   it('is refused if a line is longer than 1 MiB', async () => {
     const failure = await failureOf(() => rowsOf(textInput('csv', `email\nb@x\n${'a'.repeat(2_000_000)}`)))

@@ -43,29 +43,24 @@ const writers: [string, InputFormat, (rows: readonly ImportedUser[]) => string][
 ]
 
 describe('a file of rows', () => {
-  for (const [name, format, write] of writers) {
-    it(`is read as it was written: ${name}`, async () => {
-      await fc.assert(
+  for (const [name, format, write] of writers)
+    it(`is read as it was written: ${name}`, () =>
+      fc.assert(
         fc.asyncProperty(rows, async (given) => {
           const read = await rowsOf(textInput(format, write(given)))
-          expect(read.map(({ row }) => row)).to.deep.equal(given)
-          expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
-          expect(read.map(({ index }) => index)).to.deep.equal(given.map((_, index) => index))
+          const found = read.map(({ row, index, faults }) => ({ row, index, faults }))
+          expect(found).to.deep.equal(given.map((row, index) => ({ row, index, faults: [] })))
         }),
-      )
-    })
-  }
+      ))
 
   it('has the position of each invalid field', async () => {
     const wrong =
       '{"email": "é😀@x", "nmae": 1, "metadata": {"a": [1, {"__proto__": 2}]}, "permissions": ["a:b", "c"]}'
-    const messages = [
-      'unknown field "nmae", did you mean "name"?',
-      'the key "__proto__" is not allowed',
-      'permission "c" must have the form <action>:<resource>, such as read:chat',
+    const at = (line: number, column: number): string[] => [
+      `${line}:${column + 19} unknown field "nmae", did you mean "name"?`,
+      `${line}:${column + 53} the key "__proto__" is not allowed`,
+      `${line}:${column + 95} permission "c" must have the form <action>:<resource>, such as read:chat`,
     ]
-    const at = (line: number, column: number): string[] =>
-      [20, 54, 96].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)
     expect(await faultsOf('jsonl', `{"email":"a@x"}\n\n${wrong}`)).to.deep.equal(at(3, 1))
     expect(await faultsOf('json', `[{"email":"😀@x"}, ${wrong}]`)).to.deep.equal(at(1, 20))
     expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
@@ -91,9 +86,8 @@ describe('a file of rows', () => {
       [{ id: '', name: 'x' }, '1:2 the id must not be empty'],
       [['a@x'], '1:1 a row must be an object'],
     ]
-    for (const [row, fault] of lines) {
+    for (const [row, fault] of lines)
       expect(await faultsOf('jsonl', JSON.stringify(row)), JSON.stringify(row)).to.deep.equal([fault])
-    }
     const deep = `{"email":"a@x","metadata":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_001)}`
     const [fault] = await faultsOf('jsonl', deep)
     expect(fault).to.match(/invalid JSON: nested too deeply$/)
@@ -117,11 +111,9 @@ describe('a file of rows', () => {
   })
 
   it('is refused at the second one of two equal names in an object', async () => {
+    const long = `{"email":"a@x","metadata":{"a":1${'0'.repeat(1_000)}}}`
     const texts: [string, string[]][] = [
-      [
-        `{"email":"a@x","metadata":{"a":1${'0'.repeat(1_000)}}}`,
-        ['1:32 invalid JSON: a number must not have more than 1,000 characters'],
-      ],
+      [long, ['1:32 invalid JSON: a number must not have more than 1,000 characters']],
       ['{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}', ['1:35 duplicate key "metadata"']],
       ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 duplicate key "b"']],
       ['{"email":"a@x","metadata":{"a":{"email":1},"b":["a","a"],"c":"\\"email\\":{"}}', []],
@@ -184,12 +176,11 @@ describe('a file of rows', () => {
     expect([many.kind, many.message]).to.deep.equal(['refused', 'rows has more than 100,000 rows'])
   })
 
-  for (const [format, given, message] of refused) {
+  for (const [format, given, message] of refused)
     it(`is refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
       const failure = await failureOf(() => rowsOf(textInput(format, given)))
-      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+      expect(failure).to.include({ kind: 'refused', message })
     })
-  }
 })
 
 type Row = InputRow<ImportedUser>

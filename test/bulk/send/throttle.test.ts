@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { runRows } from '../../../src/bulk/send/concurrency.ts'
+import { mapInOrder, runRows } from '../../../src/bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../../src/bulk/send/send-change.ts'
 import { SpentQuota } from '../../../src/bulk/send/spent-quota.ts'
 import { estimateDuration, Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
@@ -20,16 +21,16 @@ import { thrownFailure } from '../../support/thrown-failure.ts'
 
 const hour = 3_600_000
 
-interface LimitedServiceOptions {
-  clock: Clock
-  limit: number
+interface Scene {
+  limit?: number
   /** Milliseconds. The first window begins with the service. */
-  window: number
+  window?: number
   /** The headers of a response about the quota. None by default. */
   headers?: (quota: { limited: boolean; remaining: number; reset: number }) => Record<string, string>
   /** The duration of a request in milliseconds. */
   latency?: () => number
-  observe?: (event: ClientEvent) => void
+  random?: () => number
+  throttle?: Partial<ThrottleOptions>
 }
 
 /** A service with a quota, behind the events of a client, on the clock of a test. */
@@ -39,26 +40,30 @@ class LimitedService {
   mostAtOnce = 0
   /** When each request arrived, in milliseconds since the service began. */
   readonly arrivals: number[] = []
-  readonly #options: LimitedServiceOptions
+  readonly #clock: Clock
+  readonly #scene: Scene
+  readonly #observe: (event: ClientEvent) => void
   readonly #start: number
   #window = -1
   #used = 0
   #atOnce = 0
 
-  constructor(options: LimitedServiceOptions) {
-    this.#options = options
-    this.#start = options.clock.now()
+  constructor(clock: Clock, scene: Scene, observe: (event: ClientEvent) => void) {
+    this.#clock = clock
+    this.#scene = scene
+    this.#observe = observe
+    this.#start = clock.now()
   }
 
   get elapsed(): number {
-    return this.#options.clock.now() - this.#start
+    return this.#clock.now() - this.#start
   }
 
   /** Sends one request. */
   request = async (): Promise<void> => {
-    const { clock, limit, window, headers, latency, observe } = this.#options
+    const { limit = 100, window = hour, headers, latency } = this.#scene
     const about = { method: 'POST', url: 'https://chat.example/v1/users', attempt: 1 }
-    observe?.({ ...about, type: 'request' })
+    this.#observe({ ...about, type: 'request' })
     this.#atOnce++
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce)
     this.arrivals.push(this.elapsed)
@@ -71,32 +76,23 @@ class LimitedService {
     if (!limited) this.#used++
     const quota = { limited, remaining: limit - this.#used, reset: (number + 1) * window - this.elapsed }
     const said = headers?.(quota) ?? {}
-    await clock.sleep(latency?.() ?? 20)
+    await this.#clock.sleep(latency?.() ?? 20)
     this.#atOnce--
     const status = limited ? 429 : 200
-    observe?.({ ...about, type: 'response', status, statusText: '', limits: said, elapsed: 20 })
+    this.#observe({ ...about, type: 'response', status, statusText: '', limits: said, elapsed: 20 })
     if (limited) throw new Failure('rate_limited', 'Rate limit exceeded', { status })
   }
 }
 
 /** In headers, a reset is in whole seconds. */
-const rateLimitHeaders: NonNullable<LimitedServiceOptions['headers']> = ({ remaining, reset }) => ({
+const rateLimitHeaders: NonNullable<Scene['headers']> = ({ remaining, reset }) => ({
   'x-ratelimit-limit': '100',
   'x-ratelimit-remaining': String(remaining),
   'x-ratelimit-reset': String(Math.ceil(reset / 1000)),
 })
 
-const retryAfter: NonNullable<LimitedServiceOptions['headers']> = ({ limited, reset }) =>
+const retryAfter: NonNullable<Scene['headers']> = ({ limited, reset }) =>
   (limited ? { 'retry-after': String(Math.ceil(reset / 1000)) } : {}) as Record<string, string>
-
-interface Scene {
-  limit?: number
-  window?: number
-  headers?: LimitedServiceOptions['headers']
-  latency?: () => number
-  random?: () => number
-  throttle?: Partial<ThrottleOptions>
-}
 
 /** The throttle of a resumed import: 10 requests in 5 s, some of which an earlier run has used `ago` ms ago. */
 function resumed(home: string, clock: SteppedClock, requests: number, ago: number): Throttle {
@@ -114,8 +110,8 @@ function resumed(home: string, clock: SteppedClock, requests: number, ago: numbe
   })
 }
 
-function stage({ limit = 100, window = hour, headers, latency, random, throttle: options }: Scene) {
-  const clock = new SteppedClock(random)
+function stage(scene: Scene) {
+  const clock = new SteppedClock(scene.random)
   const pauses: Pause[] = []
   const goes: number[] = []
   const throttle: Throttle = new Throttle({
@@ -124,16 +120,9 @@ function stage({ limit = 100, window = hour, headers, latency, random, throttle:
     signal: new AbortController().signal,
     onPause: (pause) => pauses.push(pause),
     onResume: () => goes.push(clock.now()),
-    ...options,
+    ...scene.throttle,
   })
-  const service = new LimitedService({
-    clock,
-    limit,
-    window,
-    ...(headers ? { headers } : {}),
-    ...(latency ? { latency } : {}),
-    observe: (event) => throttle.observe(event),
-  })
+  const service = new LimitedService(clock, scene, (event) => throttle.observe(event))
   /** Sends this many requests by 8 workers, or as many as given. */
   const send = async (requests: number, concurrency = 8) => {
     const { signal } = new AbortController()
@@ -192,11 +181,12 @@ describe('the throttle of an import', () => {
     })
   })
 
-  it('uses the whole quota that responses report', async () => {
-    const { service, send } = stage({ headers: rateLimitHeaders })
+  it('uses the whole quota that responses report, and does not wait for more', async () => {
+    const { service, pauses, send } = stage({ headers: rateLimitHeaders })
     await send(100)
     expect(service).to.include({ taken: 100, mostAtOnce: 8 })
     expect(service.elapsed).to.be.below(2000)
+    expect(pauses).to.deep.equal([])
   })
 
   it('sends one request first after a pause, and the others when it is answered', async () => {
@@ -267,20 +257,15 @@ describe('the throttle of an import', () => {
     })
 
     it('starts a new sum after each successful response', async () => {
-      const { service, send } = stage({
-        limit: 10,
-        window: 50_000,
-        headers: retryAfter,
-        throttle: { maxWait: 60_000 },
-      })
+      const scene = { limit: 10, window: 50_000, headers: retryAfter }
+      const { service, send } = stage({ ...scene, throttle: { maxWait: 60_000 } })
       await send(100)
       expect(service.taken).to.equal(100)
     })
 
     it('limits a pause for the quota too', async () => {
-      const { service, send } = stage({
-        throttle: { maxWait: 60_000, quota: { requests: 20, window: hour } },
-      })
+      const quota = { requests: 20, window: hour }
+      const { service, send } = stage({ throttle: { maxWait: 60_000, quota } })
       const failure = await failureOf(send(21))
       expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
       expect(hintOf(failure)).to.match(/--max-wait 1h/)
@@ -290,19 +275,13 @@ describe('the throttle of an import', () => {
 
   describe('with --quota', () => {
     it('counts windows from their first request', async () => {
-      const { service, send } = stage({
-        limit: 1000,
-        window: 1000,
-        throttle: { quota: { requests: 50, window: 60_000 } },
-      })
+      const quota = { requests: 50, window: 60_000 }
+      const { service, send } = stage({ limit: 1000, window: 1000, throttle: { quota } })
       await send(220)
       expect(service).to.include({ taken: 220, refused: 0 })
       for (let index = 50; index < service.arrivals.length; index++) {
-        const [first = 0, later = 0] = [
-          service.arrivals[Math.floor(index / 50) * 50 - 50],
-          service.arrivals[index],
-        ]
-        expect(later - first).to.be.at.least(60_000)
+        const first = service.arrivals[Math.floor(index / 50) * 50 - 50] ?? 0
+        expect((service.arrivals[index] ?? 0) - first).to.be.at.least(60_000)
       }
       expect(service.elapsed).to.be.within(4 * 60_000, 4 * 60_000 + 5000)
     })
@@ -318,14 +297,12 @@ describe('the throttle of an import', () => {
 
     it('follows the window that the service reports', async () => {
       // The window of the service began 50 minutes before the import.
-      const headers: LimitedServiceOptions['headers'] = ({ remaining, reset }) => ({
+      const headers: Scene['headers'] = ({ remaining, reset }) => ({
         'ratelimit-policy': '"hour";q=100;w=3600, "minute";q=1000;w=60',
         ratelimit: `"hour";r=${remaining};t=${Math.ceil(reset / 1000)}, "minute";r=900;t=7`,
       })
-      const { clock, throttle, service, pauses, send } = stage({
-        headers,
-        throttle: { quota: { requests: 50, window: hour } },
-      })
+      const quota = { requests: 50, window: hour }
+      const { clock, throttle, service, pauses, send } = stage({ headers, throttle: { quota } })
       await clock.run(clock.sleep(50 * 60_000))
       const begin = clock.now()
       await send(120)
@@ -379,13 +356,6 @@ describe('the throttle of an import', () => {
     expect(throttle.known).to.deep.include({ limit: 50, window: hour })
   })
 
-  it('does not wait if the last response leaves no requests, and none follows', async () => {
-    const { service, pauses, send } = stage({ limit: 5, headers: rateLimitHeaders })
-    await send(5)
-    expect(service.elapsed).to.be.below(1000)
-    expect(pauses).to.deep.equal([])
-  })
-
   describe('for a service that is down and says until when', () => {
     const down = new Failure('server_error', 'closed for repair', { status: 503 })
     const tell = (throttle: Throttle) => {
@@ -396,15 +366,8 @@ describe('the throttle of an import', () => {
     it('sends the request again after that time', async () => {
       const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
       const begin = clock.now()
-      await clock.run(
-        throttle.through(
-          answers(
-            () => tell(throttle),
-            () => tell(throttle),
-            undefined,
-          ),
-        ),
-      )
+      const told = () => tell(throttle)
+      await clock.run(throttle.through(answers(told, told, undefined)))
       expect(clock.now() - begin).to.equal(40_000)
     })
 
@@ -416,10 +379,7 @@ describe('the throttle of an import', () => {
     it('does not send a request again whose outcome is unknown', async () => {
       const { throttle } = stage({})
       const unknown = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
-      const attempt = answers(() => {
-        tell(throttle)
-        return unknown
-      }, undefined)
+      const attempt = answers(() => tell(throttle) && unknown, undefined)
       expect(await failureOf(throttle.through(attempt))).to.equal(unknown)
     })
   })
@@ -546,64 +506,45 @@ describe('the quota that earlier runs have used', () => {
 })
 
 describe('the estimated duration of an import', () => {
-  const cases: [string, Parameters<typeof estimateDuration>[0], number][] = [
-    ['depends on the rate', { requests: 500, perSecond: 10, quota: undefined }, 50_000],
-    ['is zero without requests', { requests: 0, perSecond: 0, quota: undefined }, 0],
-    [
-      'has no pause if the quota suffices',
-      { requests: 100, perSecond: 10, quota: { limit: 100, window: hour } },
-      10_000,
-    ],
-    [
-      'includes one pause',
-      { requests: 150, perSecond: 10, quota: { limit: 100, window: hour } },
-      hour + 5000,
-    ],
-    [
-      'includes whole windows',
-      { requests: 1000, perSecond: 10, quota: { limit: 100, window: hour } },
-      9 * hour + 10_000,
-    ],
+  const minute = 60_000
+  const hourly = { limit: 100, window: hour }
+  const cases: [string, [number, number, Parameters<typeof estimateDuration>[0]['quota']], number][] = [
+    ['depends on the rate', [500, 10, undefined], 50_000],
+    ['is zero without requests', [0, 0, undefined], 0],
+    ['has no pause if the quota suffices', [100, 10, hourly], 10_000],
+    ['includes one pause', [150, 10, hourly], hour + 5000],
+    ['includes whole windows', [1000, 10, hourly], 9 * hour + 10_000],
     [
       'includes the rest of the current window',
-      { requests: 150, perSecond: 10, quota: { limit: 100, remaining: 20, reset: 60_000 } },
-      60_000 + hour + 3000,
+      [150, 10, { limit: 100, remaining: 20, reset: minute }],
+      minute + hour + 3000,
     ],
     [
       'includes a pause at the start if the quota is used up',
-      { requests: 10, perSecond: 10, quota: { limit: 100, remaining: 0, reset: 60_000 } },
+      [10, 10, { limit: 100, remaining: 0, reset: minute }],
       61_000,
     ],
-    ['assumes a window of an hour', { requests: 101, perSecond: 10, quota: { limit: 100 } }, hour + 100],
+    ['assumes a window of an hour', [101, 10, { limit: 100 }], hour + 100],
     [
       'needs no limit if the headers have only the remaining requests',
-      { requests: 30, perSecond: 10, quota: { remaining: 10, reset: 5000 } },
+      [30, 10, { remaining: 10, reset: 5000 }],
       7000,
     ],
-    [
-      'has no pause if the rate stays within the quota',
-      { requests: 600, perSecond: 1, quota: { limit: 100, window: 60_000 } },
-      600_000,
-    ],
-    ['ignores a reset without a limit', { requests: 30, perSecond: 10, quota: { reset: 5000 } }, 3000],
+    ['has no pause if the rate stays within the quota', [600, 1, { limit: 100, window: minute }], 600_000],
+    ['ignores a reset without a limit', [30, 10, { reset: 5000 }], 3000],
   ]
-  for (const [name, what, expected] of cases) {
-    it(name, () => expect(estimateDuration(what)).to.be.closeTo(expected, 1))
-  }
+  for (const [name, [requests, perSecond, quota], expected] of cases)
+    it(name, () => expect(estimateDuration({ requests, perSecond, quota })).to.be.closeTo(expected, 1))
 })
 
-function failure(kind: FailureKind, options: FailureOptions = {}): Failure {
-  return new Failure(kind, 'failed', options)
-}
-
 function fail(health: ServiceHealth, times: number, kind: FailureKind, options: FailureOptions = {}): void {
-  for (let index = 0; index < times; index++) health.failed(failure(kind, options))
+  for (let index = 0; index < times; index++) health.failed(new Failure(kind, 'failed', options))
 }
 
 describe('an import with failing requests', () => {
   for (const kind of ['unauthorized', 'unreachable', 'timeout', 'tls', 'rate_limited', 'storage'] as const) {
     it(`stops at the first ${kind}`, () => {
-      const first = failure(kind)
+      const first = new Failure(kind, 'failed')
       expect(thrownFailure(() => new ServiceHealth().failed(first))).to.equal(first)
     })
   }
@@ -626,22 +567,201 @@ describe('an import with failing requests', () => {
     })
   }
 
-  it('stops at the 20th 403 in a row if no request has succeeded', () => {
+  it('stops at the 20th 403 in a row, unless a request has succeeded', () => {
     const health = new ServiceHealth()
     fail(health, 19, 'forbidden')
     expect(thrownFailure(() => fail(health, 1, 'forbidden'))).to.have.property('kind', 'forbidden')
-  })
-
-  it('continues after 403 if a request has succeeded', () => {
-    const health = new ServiceHealth()
-    health.succeeded()
-    fail(health, 100, 'forbidden')
+    const other = new ServiceHealth()
+    other.succeeded()
+    fail(other, 100, 'forbidden')
   })
 
   it('continues after any fault of a row', () => {
     const health = new ServiceHealth()
-    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'invalid_response'] as const) {
+    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'invalid_response'] as const)
       fail(health, 100, kind)
+  })
+})
+
+async function collect<T>(results: AsyncIterable<T>, onEach?: () => Promise<void>): Promise<T[]> {
+  const all: T[] = []
+  for await (const result of results) {
+    all.push(result)
+    await onEach?.()
+  }
+  return all
+}
+
+describe('mapping items concurrently and in order', () => {
+  it('keeps the order, the concurrency, and the maximum distance, with any delays', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ source: fc.nat(5), work: fc.nat(50), taker: fc.nat(20) }), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.boolean(),
+        async (delays, concurrency, isAsync) => {
+          const clock = new SteppedClock()
+          let [running, mostRunning, begun, taken, farthest] = [0, 0, 0, 0, 0]
+          const items = async function* () {
+            for (const [index, { source }] of delays.entries()) {
+              if (source > 0) await clock.sleep(source)
+              yield index
+            }
+          }
+          const work = async (index: number) => {
+            mostRunning = Math.max(mostRunning, ++running)
+            farthest = Math.max(farthest, ++begun - taken)
+            await clock.sleep(delays[index]?.work ?? 0)
+            running--
+            return index
+          }
+          const results = mapInOrder(isAsync ? items() : delays.keys(), concurrency, work)
+          const all = await clock.run(collect(results, () => clock.sleep(delays[taken++]?.taker ?? 0)))
+          expect(all).to.deep.equal([...delays.keys()])
+          expect(mostRunning).to.be.at.most(concurrency)
+          // The result that has just been passed on does not count as taken yet.
+          expect(farthest).to.be.at.most(4 * concurrency + 1)
+        },
+      ),
+      { numRuns: 200 },
+    ))
+
+  it('runs as many at a time as concurrency says', async () => {
+    const clock = new SteppedClock()
+    const begin = clock.now()
+    await clock.run(collect(mapInOrder(Array(40).keys(), 8, () => clock.sleep(100))))
+    expect(clock.now() - begin).to.equal(500)
+  })
+
+  it('yields the results before a failure, and starts nothing after it', async () => {
+    const clock = new SteppedClock()
+    const begun: number[] = []
+    const seen: number[] = []
+    const results = mapInOrder(Array(100).keys(), 4, async (item) => {
+      begun.push(item)
+      await clock.sleep(item === 2 ? 10 : 50)
+      if (item === 2) throw new Error('two')
+      return item
+    })
+    const reading = (async () => {
+      for await (const result of results) seen.push(result)
+    })()
+    expect(await reasonOf(clock.run(reading)))
+      .to.be.an('error')
+      .with.property('message', 'two')
+    expect(seen).to.deep.equal([0, 1])
+    expect(begun).to.deep.equal([0, 1, 2, 3])
+  })
+
+  it('rethrows a failure of the source after the results before it', async () => {
+    const source = (async function* () {
+      yield 1
+      yield 2
+      throw new Error('broken')
+    })()
+    const seen: number[] = []
+    const reading = (async () => {
+      for await (const result of mapInOrder(source, 3, async (item) => item)) seen.push(result)
+    })()
+    expect(await reasonOf(reading)).to.have.property('message', 'broken')
+    expect(seen).to.deep.equal([1, 2])
+  })
+
+  it('yields finished results while the source waits', async () => {
+    const gate = Promise.withResolvers<void>()
+    const source = (async function* () {
+      yield 1
+      await gate.promise
+      yield 2
+    })()
+    const results = mapInOrder(source, 3, async (item) => item)[Symbol.asyncIterator]()
+    expect(await results.next()).to.deep.equal({ done: false, value: 1 })
+    gate.resolve()
+    expect(await results.next()).to.deep.equal({ done: false, value: 2 })
+    expect(await results.next()).to.deep.equal({ done: true, value: undefined })
+  })
+
+  it('does not wait for a slow source after a failure', async () => {
+    const source = (async function* () {
+      yield 1
+      await new Promise(() => {})
+    })()
+    const results = mapInOrder(source, 3, async () => {
+      await turn()
+      throw new Error('one')
+    })
+    expect(await reasonOf(collect(results))).to.have.property('message', 'one')
+  })
+
+  it('closes the source when the reader stops', async () => {
+    let isClosed = false
+    const source = (function* () {
+      try {
+        for (let index = 0; ; index++) yield index
+      } finally {
+        isClosed = true
+      }
+    })()
+    for await (const result of mapInOrder(source, 2, async (item) => item)) if (result === 5) break
+    expect(isClosed).to.equal(true)
+  })
+})
+
+const { signal } = new AbortController()
+
+describe('running the rows of an import', () => {
+  it('runs each row once, in order, with limited concurrency', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(50), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 10 }),
+        async (delays, concurrency) => {
+          const clock = new SteppedClock()
+          const begun: number[] = []
+          let [running, most] = [0, 0]
+          const work = async (index: number) => {
+            begun.push(index)
+            most = Math.max(most, ++running)
+            await clock.sleep(delays[index] ?? 0)
+            running--
+          }
+          await clock.run(runRows(delays.keys(), { concurrency, signal }, work))
+          expect(begun).to.deep.equal([...delays.keys()])
+          expect(running).to.equal(0)
+          expect(most).to.be.at.most(concurrency)
+        },
+      ),
+    ))
+
+  it('starts the next row as soon as one worker is free', async () => {
+    const clock = new SteppedClock()
+    const begin = clock.now()
+    const delays = [1000, ...Array<number>(10).fill(100)]
+    await clock.run(runRows(delays, { concurrency: 2, signal }, (delay) => clock.sleep(delay)))
+    expect(clock.now() - begin).to.equal(1000)
+  })
+
+  it('stops at a failure, after the running rows have finished', async () => {
+    const clock = new SteppedClock()
+    const done: number[] = []
+    const work = async (row: number) => {
+      await clock.sleep(row === 4 ? 10 : 100)
+      if (row === 4) throw new Error('four')
+      done.push(row)
     }
+    const ended = await clock.run(runRows([...Array(30).keys()], { concurrency: 3, signal }, work))
+    expect(ended).to.have.property('message', 'four')
+    expect(done).to.deep.equal([0, 1, 2, 3, 5])
+  })
+
+  it('stops at an abort, and returns its reason', async () => {
+    const abort = new AbortController()
+    const done: number[] = []
+    const work = async (row: number) => {
+      done.push(row)
+      if (row === 2) abort.abort('enough')
+    }
+    expect(await runRows([1, 2, 3, 4], { concurrency: 1, signal: abort.signal }, work)).to.equal('enough')
+    expect(done).to.deep.equal([1, 2])
   })
 })

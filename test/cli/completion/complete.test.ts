@@ -9,14 +9,7 @@ import { Directories } from '../../../src/system/files/directories.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import {
-  delayed,
-  failing,
-  json,
-  type Script,
-  silent,
-  startScriptedServer,
-} from '../../support/scripted-server.ts'
+import { failing, json, type Script, silent, startScriptedServer } from '../../support/scripted-server.ts'
 
 const run = promisify(execFile)
 const models = json(200, { data: [{ id: 'small' }, { id: 'large' }, { id: 7 }] })
@@ -75,13 +68,10 @@ describe('chatctl complete', () => {
     if (process.platform === 'win32') return this.skip()
     const names = ['$(id)', '`id`', 'a;b', '{a,b}', '~root', 'x"y', "x'y", 'big\\', '!!', 'a&b>c']
     const options = await serve(json(200, { data: names.map((id) => ({ id })) }))
-    const inBash = async (typed: string) =>
-      (await complete(['--shell=bash', '--', `chatctl chat --model ${typed}`, ' '], options))
-        .split('\n')
-        .slice(1, -1)
     const wanted = [...names].sort()
     for (const quote of ['', "'"]) {
-      const offered = await inBash(quote)
+      const words = ['--shell=bash', '--', `chatctl chat --model ${quote}`, ' ']
+      const offered = (await complete(words, options)).split('\n').slice(1, -1)
       // How bash reads the words, each with its opening quote closed.
       const script = `set +H; printf '%s\\n' ${offered.map((word) => quote + word + quote).join(' ')}`
       const { stdout } = await run('bash', ['--norc', '-c', script])
@@ -94,11 +84,8 @@ describe('chatctl complete', () => {
   it('finds sessions by the words in them, and keeps the word if bash would replace it by a common beginning', async () => {
     for (const text of ['A frigate', 'The frigates', 'A lake']) {
       const { sessions } = new Directories(sandbox.env)
-      const writer = TranscriptWriter.create(
-        sessions,
-        { profile: null, baseUrl: 'https://a.example/' },
-        systemClock,
-      )
+      const about = { profile: null, baseUrl: 'https://a.example/' }
+      const writer = TranscriptWriter.create(sessions, about, systemClock)
       writer.append({ type: 'user', turn: 1, at: '2026-01-02T03:04:05Z', text })
       writer.append({ type: 'delta', turn: 1, text: 'It floats.' })
       writer.close()
@@ -147,7 +134,6 @@ describe('chatctl complete', () => {
     ['refuses the key', failing(401, 'unauthorized', 'No')],
     ['fails', failing(500, 'internal', 'No')],
     ['sends an invalid list', json(200, { data: 'x' })],
-    ['is too slow', delayed(3_000, models)],
   ] as const)
     it(`offers no models if the service ${what}`, async () =>
       expect(await complete(modelFlag, await serve(script))).to.equal(''))
@@ -176,11 +162,8 @@ describe('chatctl complete', () => {
     expect(await complete(['--', 'auth', 'use', ''])).to.equal('local\n')
     expect(await complete(modelFlag)).to.equal('')
     expect(await complete(['--', 'chat', 'send', '-p', 'unknown', '-m', ''])).to.equal('')
-    const env = {
-      HOME: '/dev/null',
-      CHATCTL_BASE_URL: 'https://user:canary@chat.example',
-      CHATCTL_API_KEY: 'x',
-    }
+    const base = { CHATCTL_BASE_URL: 'https://user:canary@chat.example', CHATCTL_API_KEY: 'x' }
+    const env = { HOME: '/dev/null', ...base }
     expect(await complete(modelFlag, { env })).to.equal('')
     expect(await complete(['--', 'chat', 'show', ''], { env })).to.equal('')
     const shown = await complete(['--', 'doct'], { env: { CHATCTL_TIMEOUT: 'x', CHATCTL_OUTPUT: 'x' } })
@@ -201,15 +184,9 @@ describe('chatctl autocomplete', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
 
-  const isMissing = async (shell: string): Promise<boolean> =>
-    run(shell, ['--version']).then(
-      () => false,
-      () => true,
-    )
-
   for (const shell of ['bash', 'zsh', 'fish'])
     it(`prints a script that ${shell} parses without errors, if ${shell} is installed`, async function () {
-      if (await isMissing(shell)) return this.skip()
+      if (!(await run(shell, ['--version']).catch(() => undefined))) return this.skip()
       const { stdout } = await runChatctl(sandbox, ['autocomplete', shell])
       const path = join(sandbox.home, `script.${shell}`)
       writeFileSync(path, stdout)

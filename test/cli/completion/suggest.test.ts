@@ -5,7 +5,7 @@ import { permissions, roles, themeModes } from '../../../src/cli/completion/valu
 import { defaultFormats } from '../../../src/config/output-formats.ts'
 import { settingsKeys } from '../../../src/contract/resources/settings-file.ts'
 import { effectivePermissions, listPermissions } from '../../../src/service/domain/access/permissions.ts'
-import { serviceCalls } from '../../support/command-lines.ts'
+import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { commands, topics, wordsOf } from '../../support/manifest.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -25,11 +25,7 @@ const live: LiveValues = {
     asked.push(JSON.parse(JSON.stringify(said)))
     return ['small', 'large']
   },
-  prompts: async () =>
-    new Map([
-      ['review', []],
-      ['translate', ['language', 'level']],
-    ]),
+  prompts: async () => new Map(Object.entries({ review: [], translate: ['language', 'level'] })),
   sessions: async () => [
     { id: 's20261121-1', title: 'A trip', contextId: 'ctx_1' },
     { id: 's20261122-2', title: 'A recipe\nof two lines' },
@@ -76,7 +72,6 @@ describe('tab completion', () => {
     ['chat models -- --js', []],
     ['chat models --output j', ['json', 'jsonl']],
     ['settings diff -o m', ['markdown']],
-
     ['chat models -oj', ['-ojson', '-ojsonl']],
     [
       'chat show x --output=',
@@ -132,25 +127,21 @@ describe('tab completion', () => {
       expect((await suggest(line.split(' '), program, live)).paths).to.equal(paths))
 
   it('describes each candidate', async () => {
-    expect(
-      (await suggest(['chat', 'show', ''], program, live)).candidates.map(({ description }) => description),
-    ).to.deep.equal(['A trip', 'A recipe of two lines'])
-    expect((await suggest(['chat', 'send', '--model'], program, live)).candidates).to.deep.equal([
-      { value: '--model', description: "Model to use (default: the service's choice)" },
-    ])
-    expect((await suggest(['setting'], program, live)).candidates[0]?.description).to.equal('About settings')
+    for (const [line, ...descriptions] of [
+      ['chat show ', 'A trip', 'A recipe of two lines'],
+      ['chat send --model', "Model to use (default: the service's choice)"],
+      ['setting', 'About settings'],
+    ] as const) {
+      const { candidates } = await suggest(line.split(' '), program, live)
+      expect(candidates.map(({ description }) => description)).to.deep.equal(descriptions)
+    }
   })
 
   it('offers sessions by their IDs, their names, or the words in them', async () => {
     const sessions = async (word: string) => {
       expect(word).not.to.contain('=')
-      const about = { title: 'then' }
-      return [
-        { ...about, id: 's1', name: 'Lake Baikal' },
-        { ...about, id: 's2', name: 'Rome' },
-        { ...about, id: 's3', name: 'Again' },
-        { ...about, id: 's4', name: 'Again' },
-      ]
+      const names = ['Lake Baikal', 'Rome', 'Again', 'Again']
+      return names.map((name, index) => ({ title: 'then', id: `s${index + 1}`, name }))
     }
     for (const [line, values, areFound] of [
       // Names only if they begin so: each session has one.
@@ -173,11 +164,8 @@ describe('tab completion', () => {
     await offered('chat send -p work --model ')
     await offered('-p home chat send --model ')
     await offered('chat send --base-url=https://chat.example --model ')
-    expect(asked).to.deep.equal([
-      { profile: 'work' },
-      { profile: 'home' },
-      { base_url: 'https://chat.example' },
-    ])
+    const expected = [{ profile: 'work' }, { profile: 'home' }, { base_url: 'https://chat.example' }]
+    expect(asked).to.deep.equal(expected)
   })
 
   it('omits names with control characters or line separators', async () => {
@@ -212,31 +200,20 @@ describe('the values that completion offers without a request', () => {
 
   it('are the known fields of every command that lists them', async function () {
     this.timeout(60_000)
-    const sandbox = createSandbox()
+    using sandbox = createSandbox()
     const inTurn = createJobPool(4)
-    try {
-      const calls = serviceCalls.filter(({ name }) => commands.some(({ id }) => id === name))
-      const compared = await Promise.all(
-        calls.map(({ name, args, stdin, answer }) =>
-          inTurn(async () => {
-            const server = await startScriptedServer(json(200, answer))
-            const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key' }
-            const call = [...args, '--fields', 'no-such-field', '--json']
-            const { stderr } = await runChatctl(sandbox, call, { env, ...(stdin && { stdin }) })
-            await server.close()
-            const known = /Known: ([^"]*)"/.exec(stderr)?.[1]?.split(', ').sort()
-            if (known)
-              expect(
-                await offered(`${wordsOf(name).join(' ')} --fields `),
-                `${name}: the view in src/view, and this call in test/support/command-lines.ts, need the same fields`,
-              ).to.deep.equal(known)
-            return known ? [name] : []
-          }),
-        ),
-      )
-      expect(compared.flat()).to.have.length.at.least(15)
-    } finally {
-      sandbox.remove()
+    const calls = serviceCalls.filter(({ name }) => commands.some(({ id }) => id === name))
+    const compare = async ({ name, args, stdin, answer }: ServiceCall) => {
+      await using server = await startScriptedServer(json(200, answer))
+      const call = [...args, '--fields', 'no-such-field', '--json']
+      const { stderr } = await runChatctl(sandbox, call, { service: server, ...(stdin && { stdin }) })
+      const known = /Known: ([^"]*)"/.exec(stderr)?.[1]?.split(', ').sort()
+      if (known === undefined) return []
+      const rule = `${name}: the view in src/view, and this call in test/support/command-lines.ts, need the same fields`
+      expect(await offered(`${wordsOf(name).join(' ')} --fields `), rule).to.deep.equal(known)
+      return [name]
     }
+    const compared = await Promise.all(calls.map((call) => inTurn(() => compare(call))))
+    expect(compared.flat()).to.have.length.at.least(15)
   })
 })

@@ -3,9 +3,20 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
+import { sendJson, startModelServer } from '../../support/model-server.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { type Behavior, json, startScriptedServer } from '../../support/scripted-server.ts'
+import {
+  type Behavior,
+  failing,
+  garbage,
+  html502,
+  json,
+  limited,
+  reset,
+  sse,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('the target of a command', () => {
   const sandbox = perSuite(createSandbox)
@@ -99,24 +110,21 @@ describe('the target of a command', () => {
     expect(server.requests).to.have.length(2)
   })
 
-  for (const args of [
-    ['settings', 'set', 'theme.mode=dark'],
-    ['settings', 'api', 'set', '--version', 'v2'],
-    ['users', 'create', '--email', 'a@b.example', '--generate-password'],
-    ['users', 'update', 'usr_admin', '--name', 'x'],
-    ['users', 'permissions', 'assign', 'usr_admin', '--role', 'admin'],
-    ['users', 'settings', 'set', '--theme', 'dark'],
-    ['api', 'PATCH', '/v1/settings', '--data', '{}'],
-    ['api', 'DELETE', '/v1/users/x'],
+  for (const line of [
+    'settings set theme.mode=dark',
+    'settings api set --version v2',
+    'users create --email a@b.example --generate-password',
+    'users update usr_admin --name x',
+    'users permissions assign usr_admin --role admin',
+    'users settings set --theme dark',
+    'api PATCH /v1/settings --data {}',
+    'api DELETE /v1/users/x',
   ])
-    it(`must be named for a change in a non-interactive run: ${args.join(' ')}`, async () => {
-      for (const env of [{}, { CHATCTL_BASE_URL: '' }])
-        expectFailure(
-          await runChatctl(sandbox, args, { env }),
-          2,
-          'No service is selected',
-          '--profile local',
-        )
+    it(`must be named for a change in a non-interactive run: ${line}`, async () => {
+      for (const env of [{}, { CHATCTL_BASE_URL: '' }]) {
+        const run = await runChatctl(sandbox, line.split(' '), { env })
+        expectFailure(run, 2, 'No service is selected', '--profile local')
+      }
     })
 })
 
@@ -135,32 +143,23 @@ describe('the precedence of options', () => {
   const home = perSuite(createSandbox)
   before(() => {
     mkdirSync(join(home.home, '.config', 'chatctl'), { recursive: true })
-    const work = {
-      base_url: 'https://profile.example',
-      auth_url: 'https://auth-profile.example',
-      client_id: 'profile-client',
-      model: 'profile-model',
-      output: 'json',
-      timeout: '11s',
-      retries: '5',
-      max_wait: '12s',
+    const configuration = {
+      default_profile: 'work',
+      profiles: { work: { ...work, output: 'json' }, other: {} },
     }
-    writeFileSync(
-      join(home.home, '.config', 'chatctl', 'config.json'),
-      JSON.stringify({ default_profile: 'work', profiles: { work, other: {} } }),
-    )
+    writeFileSync(join(home.home, '.config', 'chatctl', 'config.json'), JSON.stringify(configuration))
   })
+  const work = {
+    ...{ base_url: 'https://profile.example', auth_url: 'https://auth-profile.example' },
+    ...{ client_id: 'profile-client', model: 'profile-model' },
+    ...{ timeout: '11s', retries: '5', max_wait: '12s' },
+  }
 
   const rows = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const { stdout, stderr } = await runChatctl(home, ['config', 'list', '-o', 'tsv', ...args], { env })
     expect(stderr).to.equal('')
-    return Object.fromEntries(
-      stdout
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line) => line.split('\t'))
-        .map(([key, ...rest]) => [key, rest]),
-    )
+    const lines = stdout.replace(/\n$/, '').split('\n')
+    return Object.fromEntries(lines.map((line) => line.split('\t')).map(([key, ...rest]) => [key, rest]))
   }
 
   it('uses the default if nothing else is set', async () =>
@@ -175,37 +174,27 @@ describe('the precedence of options', () => {
     }))
 
   it('prefers the profile to the default', async () => {
-    const from = 'profile work'
-    expect(await rows([])).to.deep.include({
-      base_url: ['https://profile.example', 'profile', from],
-      auth_url: ['https://auth-profile.example', 'profile', from],
-      client_id: ['profile-client', 'profile', from],
-      model: ['profile-model', 'profile', from],
-      timeout: ['11s', 'profile', from],
-      retries: ['5', 'profile', from],
-      max_wait: ['12s', 'profile', from],
-    })
+    const list = await rows([])
+    for (const [key, value] of Object.entries(work))
+      expect(list[key]).to.deep.equal([value, 'profile', 'profile work'])
   })
 
-  const variables: [string, string, string][] = [
-    ['base_url', 'CHATCTL_BASE_URL', 'https://variable.example'],
-    ['auth_url', 'CHATCTL_AUTH_URL', 'https://auth-variable.example'],
-    ['client_id', 'CHATCTL_CLIENT_ID', 'variable-client'],
-    ['model', 'CHATCTL_MODEL', 'variable-model'],
-    ['timeout', 'CHATCTL_TIMEOUT', '21s'],
-    ['retries', 'CHATCTL_RETRIES', '6'],
-    ['max_wait', 'CHATCTL_MAX_WAIT', '22s'],
-  ]
+  const variables: Record<string, string> = {
+    ...{ base_url: 'https://variable.example', auth_url: 'https://auth-variable.example' },
+    ...{ client_id: 'variable-client', model: 'variable-model' },
+    ...{ timeout: '21s', retries: '6', max_wait: '22s' },
+  }
+  const variableOf = (key: string) => `CHATCTL_${key.toUpperCase()}`
+  const env = Object.fromEntries(Object.entries(variables).map(([key, value]) => [variableOf(key), value]))
 
   it('prefers the environment to the profile', async () => {
-    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
     const list = await rows(['-p', 'work'], env)
-    for (const [key, name, value] of variables) expect(list[key]).to.deep.equal([value, 'environment', name])
+    for (const [key, value] of Object.entries(variables))
+      expect(list[key]).to.deep.equal([value, 'environment', variableOf(key)])
   })
 
   it('prefers a flag to the environment', async () => {
     const flags = { base_url: 'https://flag.example', timeout: '31s', retries: '7', max_wait: '32s' }
-    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
     const args = Object.entries(flags).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
     const list = await rows(args, env)
     for (const [key, value] of Object.entries(flags))
@@ -271,10 +260,8 @@ describe('chatctl with defaults', () => {
   })
 
   it('users create checks for a credential before it prompts for a password', async () => {
-    const { exitCode, stderr } = await runChatctl(sandbox, ['users', 'create', '--email', 'a@example.com'], {
-      env: { CHATCTL_BASE_URL: 'http://127.0.0.1:1' },
-    })
-    expect(exitCode, stderr).to.equal(4)
+    const args = 'users create --email a@example.com --base-url http://127.0.0.1:1'.split(' ')
+    expectFailure(await local(...args), 4)
   })
 
   it('--jq overrides CHATCTL_OUTPUT=yaml, but conflicts with -o yaml', async () => {
@@ -286,24 +273,133 @@ describe('chatctl with defaults', () => {
 
   it('api rejects --include with an output format before it sends anything', async () => {
     await using server = await startScriptedServer(json(200, { a: 1 }))
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
-    const words = ['api', '/v1/x', '--include']
-    for (const [more, variables] of [
+    for (const [more, env] of [
       [['--json'], {}],
       [['--jq', '.a'], {}],
       [['-o', 'yaml'], {}],
       [[], { CHATCTL_OUTPUT: 'json' }],
     ] as const) {
-      const run = await runChatctl(sandbox, [...words, ...more], { env: { ...env, ...variables } })
+      const run = await runChatctl(sandbox, ['api', '/v1/x', '--include', ...more], { service: server, env })
       expect(run, run.stderr).to.include({ exitCode: 2, stdout: '' })
       expect(run.stderr).to.contain('--include prints headers as text')
     }
     expect(server.requests).to.deep.equal([])
   })
 
-  it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {
+  it('settings get exits 1 for a setting that the response lacks', async () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
-    expect(left.exitCode).to.equal(1)
-    expect(left.stderr).to.contain('does not contain limits.max_tokens')
+    expectFailure(left, 1, 'does not contain limits.max_tokens')
+  })
+})
+
+describe('the model server of the embedded service', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => startModelServer())
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
+  const use = () => run(['config', 'set', 'model_server', server.url])
+
+  it('replies to chat send, chat complete, and chat models', async () => {
+    await use()
+    expect((await run(['chat', 'send', 'hi'])).stdout).to.equal('I am m1.\n')
+    expect((await run(['chat', 'send', 'hi', '--model', 'm2'])).stdout).to.equal('I am m2.\n')
+    expect((await run(['chat', 'complete', 'hi'])).stdout).to.equal('I am m1.\n')
+    expect((await run(['chat', 'models', '--fields', 'id'])).stdout).to.equal('m1\nm2\nm3\n')
+  })
+
+  it('gets its key, which no model server of the environment gets', async () => {
+    writeFileSync(join(sandbox.home, 'up.key'), 'sk-canary\n', { mode: 0o600 })
+    await use()
+    await run(['config', 'set', 'model_server_key_file', 'up.key'])
+    await run(['chat', 'models'])
+    expect(server.requests.at(-1)?.headers.authorization).to.equal('Bearer sk-canary')
+    await using other = await startModelServer()
+    await run(['chat', 'send', 'hi'], { CHATCTL_MODEL_SERVER: other.url })
+    expect(other.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, undefined])
+  })
+
+  it('is named with the exact command in the reply of the test program', async () => {
+    const { stdout } = await run(['chat', 'send', 'hi'])
+    expect(stdout).to.include('run: chatctl config set model_server=ollama\n')
+  })
+
+  it('replies to a completion that continues a conversation with the test program', async () => {
+    await run(['chat', 'send', 'hi', '--system', 'Be brief.'])
+    await use()
+    expect((await run(['chat', 'send', '--continue', 'more'])).stdout).to.equal('I am m1.\n')
+  })
+
+  it('that has ended is an error that names its address and what to do', async () => {
+    await use()
+    await server.close()
+    const words = `Cannot reach the model server ${server.url}: connection refused`
+    const hint = 'Start the model server, or stop using it with: chatctl config unset model_server'
+    for (const line of ['chat send hi', 'chat complete hi', 'chat models --retries 0'])
+      expectFailure(await run(line.split(' ')), 69, words, hint)
+    const failed = await run(['chat', 'send', 'hi'], { CHATCTL_MODEL_SERVER: server.url })
+    expectFailure(failed, 69, 'Start the model server, or unset CHATCTL_MODEL_SERVER')
+    expect((await run(['settings', 'get'])).exitCode).to.equal(0)
+  })
+
+  for (const [what, behavior, words] of [
+    ['500', failing(500, 'x', 'Out of memory'), 'returned 500'],
+    ['429', limited(), 'is overloaded'],
+    ['502 with a web page', html502, 'returned 502'],
+    ['invalid JSON', garbage, 'not JSON'],
+    ['a reset', reset, 'No response from the model server'],
+    ['a reply that ends immediately', sse([], { done: false }), /ended|not JSON/],
+  ] as const)
+    it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
+      const models = json(200, { object: 'list', data: [{ id: 'm1' }] })
+      await using faulty = await startScriptedServer((request, ...more) =>
+        (request.path.endsWith('/models') ? models : behavior)(request, ...more),
+      )
+      for (const flags of [[], ['--stream'], ['--no-stream']]) {
+        const env = { CHATCTL_MODEL_SERVER: faulty.url }
+        const failed = await run(['chat', 'send', 'hi', ...flags], env)
+        expectFailure(failed, 69, words)
+        expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
+      }
+      expect(JSON.parse((await run(['history', 'list', '--json'])).stdout).messages).to.deep.equal([])
+    })
+
+  it('that lacks the model is an error with the command that lists the models', async () => {
+    await use()
+    const failed = await run(['chat', 'send', 'hi', '--model', 'm9'])
+    expectFailure(failed, 6, 'No model m9', 'List the models with: chatctl chat models')
+  })
+
+  it('that does not take the limit of the settings gets another request, and replies', async () => {
+    for (const message of ["Use 'max_completion_tokens' instead", 'max_tokens is too large: 4096']) {
+      await using picky = await startModelServer({
+        complete: (response, { body }) =>
+          JSON.parse(body).max_tokens
+            ? sendJson(response, { error: { message } }, 400)
+            : sendJson(response, { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
+      })
+      for (const words of [['send'], ['send', '--no-stream'], ['complete', '--model', 'm2']]) {
+        const { stdout, stderr } = await run(['chat', ...words, 'x'], { CHATCTL_MODEL_SERVER: picky.url })
+        expect([stdout, stderr.includes('Error')], message).to.deep.equal(['Hi\n', false])
+      }
+      const sent = picky.requestsOf('/v1/chat/completions').map(({ body }) => JSON.parse(body))
+      expect(sent.map(({ max_completion_tokens: most }) => most)).to.include(
+        message.startsWith('Use') ? 4096 : undefined,
+      )
+    }
+  })
+
+  it('without its /v1 is an error that says so', async () => {
+    await run(['config', 'set', 'model_server', server.url.replace('/v1', '')])
+    for (const words of [[], ['--model', 'm9'], ['--model', 'm9', '--no-stream']])
+      expectFailure(
+        await run(['chat', 'send', 'hi', ...words]),
+        69,
+        ...['returned 404', '"no such path"', 'need /v1 at the end'],
+      )
+  })
+
+  it('with a key file that does not exist is an error that names the file', async () => {
+    await use()
+    await run(['config', 'set', 'model_server_key_file', 'gone.key'])
+    expectFailure(await run(['chat', 'send', 'hi']), 2, join(sandbox.home, 'gone.key'))
   })
 })

@@ -21,28 +21,22 @@ describe('files in an untrusted working directory', () => {
     mark = join(sandbox.home, 'mark')
     const evil = `require('node:fs').appendFileSync(${JSON.stringify(mark)}, __filename + '\\n')\n`
     const hooks = { init: './evil.js', prerun: './evil.js' }
+    const oclif = { bin: 'chatctl', hooks, plugins: ['evil'] }
     const files: Record<string, string> = {
-      'package.json': JSON.stringify({
-        main: 'evil.js',
-        oclif: { bin: 'chatctl', hooks, plugins: ['evil'] },
-      }),
+      'package.json': JSON.stringify({ main: 'evil.js', oclif }),
       'evil.js': evil,
       '.oclifrc': JSON.stringify({ hooks }),
       '.oclifrc.js': evil,
       '.env': `CHATCTL_BASE_URL=http://127.0.0.1:1\nNODE_OPTIONS=--require ${join(cwd, 'evil.js')}\n`,
       '.npmrc': 'registry=http://127.0.0.1:1\n',
-      'config.json': JSON.stringify({ default_profile: 'evil' }),
-      'chatctl/config.json': JSON.stringify({ default_profile: 'evil' }),
-      '.config/chatctl/config.json': JSON.stringify({ default_profile: 'evil' }),
       'settings.yaml': 'theme: { mode: dark }\n',
       'tsconfig.json': '{}',
     }
+    for (const directory of ['', 'chatctl/', '.config/chatctl/'])
+      files[`${directory}config.json`] = JSON.stringify({ default_profile: 'evil' })
     for (const name of 'evil undici jq-wasm @oclif/core @napi-rs/keyring @oclif/plugin-help'.split(' ')) {
-      files[`node_modules/${name}/package.json`] = JSON.stringify({
-        name,
-        version: '9.9.9',
-        main: 'index.js',
-      })
+      const about = { name, version: '9.9.9', main: 'index.js' }
+      files[`node_modules/${name}/package.json`] = JSON.stringify(about)
       files[`node_modules/${name}/index.js`] = evil
     }
     for (const [name, text] of Object.entries(files)) {
@@ -51,18 +45,14 @@ describe('files in an untrusted working directory', () => {
     }
   })
 
-  for (const args of [
-    ['chat', 'models', '--jq', '.data[].id'],
-    ['chat', 'models', '-o', 'yaml'],
-    ['config', 'list'],
-    ['auth', 'status', '--no-verify'],
-    ['--help'],
-    ['no-such-command'],
+  for (const line of [
+    ...['chat models --jq .data[].id', 'chat models -o yaml', 'config list', 'auth status --no-verify'],
+    ...['--help', 'no-such-command'],
   ])
-    it(`are neither executed nor read by: ${args.join(' ')}`, async () => {
+    it(`are neither executed nor read by: ${line}`, async () => {
       const before = readdirSync(cwd).sort()
-      const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
-      expect((await runChatctl(sandbox, args, { cwd, env })).stderr).not.to.match(/evil|bug/)
+      const { stderr } = await runChatctl(sandbox, line.split(' '), { cwd, service: server })
+      expect(stderr).not.to.match(/evil|bug/)
       expect(existsSync(mark)).to.equal(false)
       expect(readdirSync(cwd).sort()).to.deep.equal(before)
     })
@@ -106,15 +96,9 @@ describe('a machine with an unusable home or database', () => {
   async function expectRefused(content: Buffer, ...words: string[]): Promise<void> {
     const file = join(data, 'chatctl.db')
     writeFileSync(file, content)
-    for (const args of [
-      ['chat', 'send', 'hi'],
-      ['service', 'run', '--port', '0'],
-      ['service', 'keys', 'list'],
-      ['service', 'sessions', 'list'],
-      ['service', 'keys', 'create', '--name', 'x'],
-      ['service', 'status'],
-    ]) {
-      expectFailure(await run(args), 1, file, ...words, 'Hint:  ')
+    const services = ['run --port 0', 'keys list', 'sessions list', 'keys create --name x', 'status']
+    for (const line of ['chat send hi', ...services.map((words) => `service ${words}`)]) {
+      expectFailure(await run(line.split(' ')), 1, file, ...words, 'Hint:  ')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }
   }

@@ -5,6 +5,7 @@ import { aliases, isSentence } from '../../../src/cli/errors/aliases.ts'
 import { wantsJson } from '../../../src/cli/errors/render-error.ts'
 import { unknownCommand } from '../../../src/cli/errors/unknown-command.ts'
 import { readLine } from '../../../src/cli/line/read-line.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
@@ -29,15 +30,17 @@ describe('an error about a request', () => {
     await server.serve(script)
     return server.url
   }
+  /** Starts the service of the profile `work`. */
+  const startWork = async (script: Script, suffix = ''): Promise<string> => {
+    const url = await start(script)
+    expectSuccess(await run(['config', 'set', 'base_url', url + suffix, '--profile', 'work']))
+    return url
+  }
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
     runChatctl(sandbox, args, { env: { CHATCTL_API_KEY: 'a-key', ...env } })
-  const createProfile = async (name: string, baseUrl: string): Promise<void> => {
-    expect((await run(['config', 'set', 'base_url', baseUrl, '--profile', name])).exitCode).to.equal(0)
-  }
 
   it('adds the status, the request, and the profile to the message of the service', async () => {
-    const url = await start(failing(404, 'not_found', 'No such user.'))
-    await createProfile('work', url)
+    const url = await startWork(failing(404, 'not_found', 'No such user.'))
     expect(await run(['users', 'get', 'u1', '--profile', 'work'])).to.include({
       stderr: `Error: No such user (404, GET ${url}/v1/users/u1, profile "work")\n`,
       exitCode: 6,
@@ -45,8 +48,7 @@ describe('an error about a request', () => {
   })
 
   it('says the same in JSON, with the status and the request as fields', async () => {
-    const url = await start(failing(403, 'forbidden', 'Not allowed.'))
-    await createProfile('work', url)
+    const url = await startWork(failing(403, 'forbidden', 'Not allowed.'))
     const args = ['users', 'get', 'u1', '--profile', 'work']
     const text = await run(args)
     const { error } = JSON.parse((await run([...args, '--json'])).stderr)
@@ -79,8 +81,7 @@ describe('an error about a request', () => {
   })
 
   it('names the profile of a service that cannot be reached, and the command that shows its address', async () => {
-    const url = await start(json(200, {}))
-    await createProfile('work', url)
+    const url = await startWork(json(200, {}))
     await server.close()
     expect(await run(['chat', 'models', '--retries', '0', '--profile', 'work'])).to.include({
       stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work. ${startOf(url)}\n`,
@@ -99,7 +100,7 @@ describe('an error about a request', () => {
   it('states once that the outcome of a redirected change is unknown', async () => {
     const url = await start(answer(302, { location: 'https://other.example/' }))
     const args = ['users', 'create', '--email', 'a@example.com', '--generate-password', '--base-url', url]
-    const { stderr, exitCode } = await run(args)
+    const { exitCode, stderr } = await run(args)
     expect(exitCode).to.equal(69)
     expect(stderr).to.contain(`Error: The outcome of the change is unknown: ${url} redirects to`)
   })
@@ -114,31 +115,23 @@ describe('an error about a request', () => {
   })
 
   describe('with a base URL that ends in /v1 or /api', () => {
-    const page: Script = answer(
-      404,
-      { 'content-type': 'text/html' },
-      '<!doctype html><title>Not found</title>',
-    )
-    const scripts: [title: string, script: Script][] = [
-      ['a 404', failing(404, 'not_found', 'No such path.')],
-      ['a web page', page],
-      ['a web page with status 200', answer(200, { 'content-type': 'text/html' }, '<html></html>')],
-    ]
-    for (const [index, [title, script]] of scripts.entries())
-      for (const suffix of [['/v1', '/v1/', '/api'][index] ?? ''])
-        it(`names the base URL as the cause, with the command that corrects it: ${title} below ${suffix}`, async () => {
-          const url = await start(script)
-          await createProfile('work', url + suffix)
-          const { stderr } = await run(['chat', 'models', '--profile', 'work'])
-          const bare = suffix.replace(/\/$/, '')
-          expect(stderr).to.contain(
-            `. The base URL probably must not end in ${bare}, because chatctl adds the path (`,
-          )
-          const hint = `chatctl config set base_url ${url} --profile work`
-          expect(stderr).to.contain(`\nHint:  Correct the base URL with: ${hint}\n`)
-          expect((await run(hint.split(' ').slice(1))).exitCode).to.equal(0)
-          expect((await run(['config', 'get', 'base_url', '--profile', 'work'])).stdout).to.equal(`${url}\n`)
-        })
+    const html = { 'content-type': 'text/html' }
+    for (const [title, suffix, script] of [
+      ['a 404', '/v1', failing(404, 'not_found', 'No such path.')],
+      ['a web page', '/v1/', answer(404, html, '<!doctype html><title>Not found</title>')],
+      ['a web page with status 200', '/api', answer(200, html, '<html></html>')],
+    ] as const)
+      it(`names the base URL as the cause, with the command that corrects it: ${title} below ${suffix}`, async () => {
+        const url = await startWork(script, suffix)
+        const { stderr } = await run(['chat', 'models', '--profile', 'work'])
+        expect(stderr).to.contain(
+          `. The base URL probably must not end in ${suffix.replace(/\/$/, '')}, because chatctl adds the path (`,
+        )
+        const hint = `chatctl config set base_url ${url} --profile work`
+        expect(stderr).to.contain(`\nHint:  Correct the base URL with: ${hint}\n`)
+        expectSuccess(await run(hint.split(' ').slice(1)))
+        expect((await run(['config', 'get', 'base_url', '--profile', 'work'])).stdout).to.equal(`${url}\n`)
+      })
 
     it('shows the corrected base URL of a flag', async () => {
       const url = await start(failing(404, 'not_found', 'No such path.'))
@@ -147,8 +140,7 @@ describe('an error about a request', () => {
     })
 
     it('has the same cause in doctor', async () => {
-      const url = await start(failing(404, 'not_found', 'No such path.'))
-      await createProfile('work', `${url}/v1`)
+      const url = await startWork(failing(404, 'not_found', 'No such path.'), '/v1')
       const { stdout } = await run(['doctor', '--profile', 'work', '--json'])
       const service = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'service')
       expect(service.message).to.contain('must not end in /v1')
@@ -236,36 +228,20 @@ describe('a working directory that was deleted', () => {
     rmdirSync(lost)
     const run = (...args: string[]) => runChatctl(sandbox, args, { host: { cwd: undefined } })
     expect(await run('config', 'path')).to.include({ exitCode: 0, stderr: '' })
-    for (const line of [
-      'service keys list --data here',
-      'service backup --to copy.db',
-      'service restore copy.db --yes',
-    ]) {
-      const { exitCode, stdout, stderr } = await run(...line.split(' '))
-      expect({ exitCode, stdout }, line).to.deep.equal({ exitCode: 1, stdout: '' })
-      expect(stderr).to.match(
-        /^Error: The working directory no longer exists\nHint: {2}Change to an existing/,
-      )
-    }
+    const words = /^Error: The working directory no longer exists\nHint: {2}Change to an existing/
+    for (const line of ['service keys list --data here', 'service backup --to b', 'service restore b --yes'])
+      expectFailure(await run(...line.split(' ')), 1, words)
   })
 })
 
 describe('the format of an error about an unreadable command line', () => {
   const home = { HOME: '/nonexistent' }
 
-  for (const line of [
-    '--json',
-    '--output json',
-    '--output=jsonl',
-    '-o json',
-    '-ojson',
-    '-o=json',
-    '-qo json',
-    '-qojson',
-    '-qo=json',
-    '--jq .id',
-    '--jq=.id',
-  ])
+  const flags = [
+    ...['--json', '--output json', '--output=jsonl', '-o json', '-ojson', '-o=json'],
+    ...['-qo json', '-qojson', '-qo=json', '--jq .id', '--jq=.id'],
+  ]
+  for (const line of flags)
     it(`is JSON with ${line}`, () =>
       expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(true))
 
@@ -305,8 +281,7 @@ describe('a response that contradicts the change', () => {
   })
   const run = (...args: string[]) =>
     runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key-of-a-test' } })
-  const write = (name: string, content: unknown) =>
-    writeFileSync(join(sandbox.home, name), typeof content === 'string' ? content : JSON.stringify(content))
+  const write = (name: string, text: string) => writeFileSync(join(sandbox.home, name), text)
 
   const name = 'name did not take effect: expected "Ada", found "Old"'
   const role = 'role did not take effect: expected "admin", found "viewer"'
@@ -330,15 +305,8 @@ describe('a response that contradicts the change', () => {
     })
 
   it('shows the ID and the password of a user that was created', async () => {
-    const done = await run(
-      'users',
-      'create',
-      '--email',
-      'ada@example.com',
-      '--name',
-      'Ada',
-      '--generate-password',
-    )
+    const line = 'users create --email ada@example.com --name Ada --generate-password'
+    const done = await run(...line.split(' '))
     expect(done.exitCode, done.stderr).to.equal(7)
     expect(done.stdout).to.match(/^u1\tada@example.com\tOld\t.*\S\n$/)
     expect(done.stderr).to.contain('Check the user with: chatctl users get u1')
@@ -355,10 +323,10 @@ describe('a response that contradicts the change', () => {
   })
 
   it('fails users apply, which sends the role again in the next run', async () => {
-    write('users.json', [{ email: 'ada@example.com', name: 'Old', role: 'admin' }])
+    write('users.csv', 'email,name,role\nada@example.com,Old,admin\n')
     await run('users', 'adopt', 'ada@example.com=u1')
     for (let times = 0; times < 2; times++) {
-      const done = await run('users', 'apply', 'users.json', '--yes')
+      const done = await run('users', 'apply', 'users.csv', '--yes')
       expect(done.exitCode, done.stderr).to.equal(7)
       expect(done.stderr).to.contain(`ada@example.com: the response with status 200 shows that ${role}`)
       expect(done.stdout).to.equal('Done: 0 users.\n')
@@ -366,10 +334,8 @@ describe('a response that contradicts the change', () => {
   })
 
   it('fails the rows of an import', async () => {
-    write(
-      'users.csv',
-      'id,email,name,role\n,ada@example.com,Ada,admin\nu1,,Ada,\nu2,,,admin\nu3,,Old,viewer\n',
-    )
+    const rows = ',ada@example.com,Ada,admin\nu1,,Ada,\nu2,,,admin\nu3,,Old,viewer\n'
+    write('users.csv', `id,email,name,role\n${rows}`)
     const done = await run('users', 'import', 'users.csv', '--yes', '--json', '--results', 'results.csv')
     expect(done.exitCode, done.stderr).to.equal(9)
     expect(JSON.parse(done.stdout)).to.include({ created: 0, updated: 1, failed: 3, unknown: 0 })

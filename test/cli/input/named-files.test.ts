@@ -31,12 +31,8 @@ describe('a file named by a flag or a variable', function () {
       for (const mode of [0o666, 0o602, 0o620]) {
         chmodSync(path, mode)
         const run = await runChatctl(sandbox, args(path), { env: envOf(places[place] as Place, path) })
-        expectFailure(
-          run,
-          exitCode,
-          `other users can write to it (mode 0${mode.toString(8)})`,
-          `chmod go-w ${path}`,
-        )
+        const words = `other users can write to it (mode 0${mode.toString(8)})`
+        expectFailure(run, exitCode, words, `chmod go-w ${path}`)
         expect(run.stderr).not.to.contain('key-3')
       }
     }
@@ -51,12 +47,9 @@ describe('a file named by a flag or a variable', function () {
     chmodSync(directory, 0o777)
     for (const place of ['CHATCTL_API_KEY_FILE', '--password-file', '--model-server-key-file'] as const) {
       const { args, exitCode } = places[place] as Place
+      const env = envOf(places[place] as Place, path)
       const reject = async (...words: string[]) =>
-        expectFailure(
-          await runChatctl(sandbox, args(path), { env: envOf(places[place] as Place, path) }),
-          exitCode,
-          ...words,
-        )
+        expectFailure(await runChatctl(sandbox, args(path), { env }), exitCode, ...words)
       await reject(`other users can write to ${directory} (mode 0777)`, `chmod go-w ${directory}`)
       if (process.getuid?.() !== 0) continue
       chmodSync(directory, 0o755)

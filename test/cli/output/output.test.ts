@@ -1,11 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { describeBulk, drawBar } from '../../../src/cli/output/progress.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { packageFile } from '../../scripts/package-file.ts'
 import { someCells } from '../../support/cells.ts'
 import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
-import { type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
-import { answer, type Behavior, empty, json, sse, stream } from '../../support/scripted-server.ts'
+import { type HostOptions, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import {
+  answer,
+  type Behavior,
+  deadUrl,
+  empty,
+  failing,
+  json,
+  type Script,
+  sse,
+  startScriptedServer,
+  stream,
+} from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 /** The rules of docs/reference/output.md. */
@@ -54,27 +72,21 @@ describe('output', function () {
     it('is the same data with yaml', async () =>
       expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user))
 
-    it('is one line per row with jsonl', async () =>
-      expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(
-        models.data.map((row) => `${JSON.stringify(row)}\n`).join(''),
-      ))
+    it('is one line per row with jsonl', async () => {
+      const lines = models.data.map((row) => `${JSON.stringify(row)}\n`).join('')
+      expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(lines)
+    })
 
     it('has a header and quoted cells with csv', async () =>
       expect(await printed(['users', 'get', 'u1', '-o', 'csv', '--fields', 'name,id'], user)).to.equal(
         'name,id\n"Ada\tL\\\n""x"", y",u1\n',
       ))
 
-    it('has escapes and no header with tsv', async () =>
-      expect(await printed(['users', 'get', 'u1'], user)).to.equal(
-        userRow(
-          'u1',
-          'ada@example.com',
-          'Ada\\tL\\\\\\n"x", y',
-          '2026-01-02T03:04:05Z',
-          JSON.stringify(user.metadata),
-          JSON.stringify(user.settings),
-        ),
-      ))
+    it('has escapes and no header with tsv', async () => {
+      const values = ['u1', 'ada@example.com', 'Ada\\tL\\\\\\n"x", y', '2026-01-02T03:04:05Z']
+      const nested = [user.metadata, user.settings].map((value) => JSON.stringify(value))
+      expect(await printed(['users', 'get', 'u1'], user)).to.equal(userRow(...values, ...nested))
+    })
 
     it('has a header and aligned columns with table', async () =>
       expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
@@ -83,11 +95,8 @@ describe('output', function () {
 
     it('has a notice on stderr for an empty table, unless --quiet is set', async () => {
       const asked = ['chat', 'models', '-o', 'table']
-      expect(await run(asked, json(200, { data: [] }))).to.deep.include({
-        exitCode: 0,
-        stdout: '',
-        stderr: 'No models.\n',
-      })
+      const empty = { exitCode: 0, stdout: '', stderr: 'No models.\n' }
+      expect(await run(asked, json(200, { data: [] }))).to.deep.include(empty)
       expect((await run([...asked, '-q'], json(200, { data: [] }))).stderr).to.equal('')
       expect((await run(['chat', 'models'], json(200, { data: [] }))).stderr).to.equal('')
     })
@@ -151,18 +160,9 @@ describe('output', function () {
       expect(shown).to.equal(`${JSON.stringify({ x_extra: [1, null] }, null, 2)}\n`)
     })
 
-    it('rejects an unknown field and suggests the right one', async () => {
-      const { exitCode, stdout, stderr } = await run(
-        ['users', 'get', 'u1', '--fields', 'nmae'],
-        json(200, user),
-      )
-      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
-      expect(stderr).to.contain('Did you mean name?')
-    })
-
-    it('rejects an unknown field before anything is sent', async () => {
+    it('rejects an unknown field before anything is sent, and suggests the right one', async () => {
       const args = ['users', 'update', 'u1', '--name', 'x', '--fields', 'nmae']
-      expect((await run(args, json(200, user))).exitCode).to.equal(2)
+      expectFailure(await run(args, json(200, user)), 2, 'Did you mean name?')
       expect(server.requests).to.deep.equal([])
     })
   })
@@ -208,13 +208,14 @@ describe('output', function () {
 
     it('warns that the ID is unknown without a Location header', async () => {
       const { args, stdin = '' } = findCall('users:create')
-      const { exitCode, stderr } = await run(args, empty, { stdin })
-      expect(exitCode).to.equal(0)
+      const { stderr } = expectSuccess(await run(args, empty, { stdin }))
       expect(stderr).to.equal(
         'Created a user. The service did not return the user, so the values that were sent are shown.\nWarning: The ID of the new user is unknown, because the response has none in "id" or in the Location header\n',
       )
     })
   })
+
+  const create = '--email a@example.com --allow-duplicates'
 
   describe('for a change whose response has no data', () => {
     const responses: [string, Behavior][] = [
@@ -225,31 +226,22 @@ describe('output', function () {
       ['a text without a content type', answer(200, {}, 'OK')],
       ['an unrelated object', json(200, { ok: true })],
     ]
-    const changes: [args: string[], id: string | undefined, row: string, done: string][] = [
-      [['users', 'update', 'u1', '--name', 'Ada'], 'u1', userRow('u1', '', 'Ada'), 'Updated user u1.'],
+    const changes: [line: string, id: string | undefined, row: string, done: string][] = [
+      ['users update u1 --name Ada', 'u1', userRow('u1', '', 'Ada'), 'Updated user u1.'],
       [
-        ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+        'users permissions assign u1 read:chat --role editor',
         'u1',
         'u1\teditor\t["read:chat"]\n',
         'Updated the permissions of user u1.',
       ],
-      [
-        ['users', 'create', '--email', 'a@example.com', '--password-stdin', '--allow-duplicates'],
-        undefined,
-        userRow('', 'a@example.com'),
-        'Created a user.',
-      ],
-      [
-        ['users', 'settings', 'set', '--theme', 'dark'],
-        undefined,
-        'settings.theme\tdark\n',
-        'Updated your preferences.',
-      ],
-      [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
+      [`users create ${create} --password-stdin`, undefined, userRow('', 'a@example.com'), 'Created a user.'],
+      ['users settings set --theme dark', undefined, 'settings.theme\tdark\n', 'Updated your preferences.'],
+      ['settings api set --version 2', undefined, 'version\t2\n', 'Set the API configuration.'],
     ]
     for (const [index, [what, behavior]] of responses.entries())
       it(`shows the values that were sent in columns, and the body as JSON: ${what}`, async () => {
-        for (const [args, id, row, done] of someCells(changes, (_, row) => row === 0 || index === 0)) {
+        for (const [line, id, row, done] of someCells(changes, (_, row) => row === 0 || index === 0)) {
+          const args = line.split(' ')
           const isRelated = what === 'an unrelated object'
           const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
           const inPipe = await run(args, behavior, { stdin: 'correct horse' })
@@ -259,11 +251,8 @@ describe('output', function () {
           expect(inPipe.stderr.includes('The response is {"ok":true}.')).to.equal(isRelated)
           expect(inPipe.stdout).to.equal(row)
           const inJson = await run([...args, '--json', '--quiet'], behavior, { stdin: 'correct horse' })
-          expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.include({
-            exitCode: 0,
-            stdout: known,
-            stderr: '',
-          })
+          const parsed = { ...inJson, stdout: JSON.parse(inJson.stdout) }
+          expect(parsed).to.deep.include({ exitCode: 0, stdout: known, stderr: '' })
           const table = await run([...args, '-o', 'table'], behavior, { stdin: 'correct horse' })
           for (const cell of row.match(/[\w.@:]+/g) ?? []) expect(table.stdout).to.include(cell)
           expect(table.stdout + table.stderr).not.to.include('correct horse')
@@ -272,16 +261,7 @@ describe('output', function () {
   })
 
   it('completes a response that lacks some of the values that were sent, and names them', async () => {
-    const args = [
-      'users',
-      'create',
-      '--email',
-      'a@example.com',
-      '--name',
-      'Ada',
-      '--no-password',
-      '--allow-duplicates',
-    ]
+    const args = `users create ${create} --name Ada --no-password`.split(' ')
     const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
     expect(await run(args, partial)).to.deep.include({
       exitCode: 0,
@@ -347,11 +327,8 @@ describe('output', function () {
 
         const structured = await run(['chat', 'send', 'x', '--stream', '--json'], cut)
         expect(structured.exitCode).to.equal(69)
-        const events = structured.stdout
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))
-        expect(events.at(-1)).to.include({ v: 1, type: 'end', complete: false, response: 'Half of it' })
+        const last = JSON.parse(structured.stdout.trim().split('\n').at(-1) ?? '')
+        expect(last).to.include({ v: 1, type: 'end', complete: false, response: 'Half of it' })
         expect(JSON.parse(structured.stderr).error.code).to.equal('truncated')
       })
 
@@ -385,45 +362,281 @@ describe('the progress of a bulk command', () => {
     left: 122_000,
     pause: undefined,
   }
-  const cases: [string, Partial<BulkState>, string][] = [
-    ['the count, the rate, and the time left', {}, '5,000 of 20,000 users done, 123/s, 3m left'],
-    [
-      'failed and unknown rows',
-      { counts: { done: 5000, failed: 4990, unknown: 10 } },
-      '5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
-    ],
-    ['at least one second left', { left: 20 }, '5,000 of 20,000 users done, 123/s, 1s left'],
-    [
-      'the count and the rate if the total is unknown',
-      { total: undefined, left: undefined },
-      '5,000 users done, 123/s',
-    ],
-    [
-      'the singular and a fractional rate for one row',
-      { total: undefined, left: undefined, perSecond: 0.25, counts: { done: 1, failed: 0, unknown: 0 } },
-      '1 user done, 0.3/s',
-    ],
-    [
-      'a pause for the quota',
-      { pause: { ms: 65 * 60_000, why: 'quota' } },
-      'quota used up, paused for 1h 5m, 5,000 of 20,000 users done',
-    ],
-    [
-      'a pause for the rate limit of the service',
-      { pause: { ms: 30_000, why: 'limited' } },
-      'rate limited, paused for 30s, 5,000 of 20,000 users done',
-    ],
-    [
-      'zero rows of the total',
-      { counts: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
-      '0 of 20,000 users done',
-    ],
-  ]
-  for (const [name, part, text] of cases)
-    it(`shows ${name}`, () => expect(describeBulk({ ...state, ...part })).to.equal(text))
+  const countsOf = (done: number, failed = 0, unknown = 0) => ({ counts: { done, failed, unknown } })
+  const hasNoTotal = { total: undefined, left: undefined }
+  const texts: Record<string, Partial<BulkState>> = {
+    '5,000 of 20,000 users done, 123/s, 3m left': {},
+    '5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left': countsOf(5000, 4990, 10),
+    '5,000 of 20,000 users done, 123/s, 1s left': { left: 20 },
+    '5,000 users done, 123/s': hasNoTotal,
+    '1 user done, 0.3/s': { ...hasNoTotal, perSecond: 0.25, ...countsOf(1) },
+    'quota used up, paused for 1h 5m, 5,000 of 20,000 users done': {
+      pause: { ms: 65 * 60_000, why: 'quota' },
+    },
+    'rate limited, paused for 30s, 5,000 of 20,000 users done': { pause: { ms: 30_000, why: 'limited' } },
+    '0 of 20,000 users done': { ...countsOf(0), perSecond: 0, left: undefined },
+  }
+  for (const [text, part] of Object.entries(texts))
+    it(`is shown as "${text}"`, () => expect(describeBulk({ ...state, ...part })).to.equal(text))
 
   it('has a bar with the percentage in a terminal', () => {
     expect(drawBar(0.25)).to.equal('█████░░░░░░░░░░░░░░░ 25%')
     expect(drawBar(1.2)).to.equal('████████████████████ 100%')
+  })
+})
+
+/** Numbers that a double cannot represent, or that JavaScript would write differently. */
+const numbers = '9007199254740993 1234567890123456789 1.0 0.10 -0 1e400 12345678901234567890.10'.split(' ')
+const metadata = `{"n":${numbers[0]},"list":[${numbers.join()}]}`
+const exactUser = `{"id":"u1","email":"ada@example.com","name":"Ada","created_at":"2026-01-02T03:04:05Z","x":2.50,"metadata":${metadata}}`
+
+describe('numbers beyond double precision', function () {
+  this.timeout(60_000)
+  const served = serveRuns()
+  const { run, file } = served
+  const body = (text: string) => answer(200, { 'content-type': 'application/json' }, text)
+
+  async function printed(args: readonly string[], text: string, options: RunOptions = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(args, body(text), options)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  const sent = (): (string | undefined)[] =>
+    served.server.requests.filter(({ method }) => method !== 'GET').map((request) => request.body)
+
+  for (const [form, expected] of [
+    ['jsonl', `${exactUser}\n`],
+    ['csv', `"{""n"":${numbers[0]},""list"":[${numbers.join()}]}"`],
+    ['tsv', `\t${metadata}\t`],
+    ['table', `metadata.n     ${numbers[0]}`],
+    [
+      'yaml',
+      `  "n": ${numbers[0]}\n  list:\n${numbers.map((number) => `    - ${number.replace('1e', '1.0e+')}\n`).join('')}`,
+    ],
+  ] as const)
+    it(`keep their digits with -o ${form}`, async () =>
+      expect(await printed(['users', 'get', 'u1', '-o', form], exactUser)).to.include(expected))
+
+  it('keep their digits with --json, --fields, and --jq', async () => {
+    const compact = (text: string) => text.replace(/\s+/g, '')
+    expect(compact(await printed(['users', 'get', 'u1', '--json'], exactUser))).to.equal(exactUser)
+    const fields = ['users', 'get', 'u1', '--json', '--fields', 'metadata.n']
+    expect(compact(await printed(fields, exactUser))).to.equal(`{"metadata":{"n":${numbers[0]}}}`)
+    const filtered = await printed(['users', 'get', 'u1', '--jq', '.metadata.list[]'], exactUser)
+    expect(filtered.split('\n').slice(0, 5)).to.deep.equal(numbers.slice(0, 5))
+    expect(compact(await printed(['api', '/v1/users/u1'], exactUser))).to.equal(exactUser)
+  })
+
+  it('are shown as a time in a time field', async () => {
+    const models = '{"data":[{"id":"small","created":1767323045.0,"object":"model","owned_by":"us"}]}'
+    const text = await printed(['chat', 'models', '-o', 'table'], models, { env: { TZ: 'UTC' } })
+    expect(text).to.include('2026-01-02 03:04')
+  })
+
+  it('keep their digits in the usage of a completion', async () => {
+    const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":3}'
+    const reply = `{"id":"c1","created":1.0,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":${usage}}`
+    const text = await printed(['chat', 'complete', 'hello', '--json', '--fields', 'usage'], reply)
+    expect(text.replace(/\s+/g, '')).to.equal(`{"usage":${usage}}`)
+  })
+
+  it('keep their digits in the usage of a stream', async () => {
+    const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0}'
+    for (const [type, text] of [
+      ['text/event-stream', `data: {"delta":"hi"}\n\ndata: {"usage":${usage}}\n\ndata: [DONE]\n\n`],
+      ['application/x-ndjson', `{"delta":"hi"}\n{"usage":${usage},"done":true}\n`],
+    ] as const) {
+      const reply = answer(200, { 'content-type': type }, text)
+      const { stdout } = expectSuccess(await run(['chat', 'send', 'hello', '--stream', '--json'], reply))
+      expect(stdout).to.include(`"usage":${usage}`)
+    }
+  })
+
+  it('are sent as they were typed', async () => {
+    const args = 'users update u1 --metadata n:=9007199254740993 --metadata list:=[1.0,1E5]'.split(' ')
+    expectSuccess(await run(args, body('{"metadata":{"n":9007199254740993}}')))
+    expect(sent()).to.deep.equal(['{"metadata":{"n":9007199254740993,"list":[1.0,1E5]}}'])
+    await run(['api', 'POST', '/v1/x', '--field', 'n:=9007199254740993'], body('{}'))
+    expect(sent()).to.deep.equal(['{"n":9007199254740993}'])
+    const held = await run([...args, '--dry-run', '--json'], body('{}'))
+    expect(held.stdout).to.include('9007199254740993').and.to.include('1E5')
+    const raw = ['api', 'POST', '/v1/x', '--data', '{"n":9007199254740993}', '--dry-run', '--json']
+    expect((await run(raw, body('{}'))).stdout).to.include('9007199254740993')
+  })
+
+  describe('in settings', () => {
+    const settings = (tokens: string) =>
+      body(`{"limits":{"max_tokens":${tokens},"max_requests_per_min":60.0},"x":1.0}`)
+    const [earlier, later] = ['9007199254740992', '9007199254740993']
+    /** A service that has the earlier number until it is changed. */
+    const changing = (): Script => {
+      let stored = earlier
+      return {
+        choose: ({ method }) => {
+          if (method === 'PATCH') stored = later
+          return settings(stored)
+        },
+      }
+    }
+
+    for (const [name, text] of [
+      ['s.yaml', 'limits:\n  max_tokens: 9007199254740993\n'],
+      ['s.json', '{"limits":{"max_tokens":9007199254740993}}'],
+    ] as const)
+      it(`are compared and sent exactly, from ${name}`, async () => {
+        const path = file(name, text)
+        const before = await run(['settings', 'diff', path, '--json'], settings(earlier))
+        expect(before.stdout.replace(/\s+/g, '')).to.equal(
+          `{"changes":[{"path":"limits.max_tokens","from":${earlier},"to":${later}}]}`,
+        )
+        expectSuccess(await run(['settings', 'apply', path, '--yes'], changing()))
+        expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
+      })
+
+    it('are equal in different notations: 60.0 is 60', async () => {
+      const path = file('same.yaml', 'limits:\n  max_requests_per_min: 60\n')
+      const { stdout } = await run(['settings', 'diff', path, '--json'], settings('1'))
+      expect(JSON.parse(stdout)).to.deep.equal({ changes: [] })
+    })
+
+    it('keep their digits in a saved plan', async () => {
+      const path = file('plan.yaml', 'limits:\n  max_tokens: 9007199254740993\n')
+      const plan = join(served.sandbox.home, 'the.plan')
+      await run(['settings', 'diff', path, '--save', plan], changing())
+      expect(readFileSync(plan, 'utf8')).to.include(earlier).and.to.include(later)
+      const args = ['settings', 'apply', plan, '--yes']
+      expectSuccess(await runChatctl(served.sandbox, args, { service: served.server }))
+      expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
+    })
+
+    it('keep their digits in settings set and settings export', async () => {
+      const exported = await run(['settings', 'export'], settings(later))
+      expect(exported.stdout).to.include(`max_tokens: ${later}`).and.to.include('per_min: 60.0')
+      expectSuccess(await run(['settings', 'set', `limits.max_tokens=+0${later}`], settings(later)))
+      expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
+    })
+
+    it('are rejected if the setting must be an integer and they are not', async () => {
+      for (const number of ['1.5', '9007199254740993.5', '1e-400', '1.00000000000000000001']) {
+        const path = file('none.json', `{"limits":{"max_tokens":${number}}}`)
+        const refused = await run(['settings', 'apply', path, '--yes'], settings('1'))
+        expectFailure(refused, 2, 'limits.max_tokens must be an integer')
+        expect(served.server.requests).to.deep.equal([])
+      }
+    })
+  })
+
+  for (const form of ['jsonl', 'json', 'md'])
+    it(`keep their digits in an exported history: ${form}`, async () => {
+      const message = `{"id":9007199254740993,"role":"user","content":{"n":1.0},"created_at":1767323045.0,"x":1234567890123456789}`
+      const path = join(served.sandbox.home, `history.${form}`)
+      const page = body(`{"messages":[${message}],"has_more":false}`)
+      expectSuccess(await run(['history', 'export', '--to', path], page))
+      const text = readFileSync(path, 'utf8')
+      expect(text).to.include(form === 'md' ? '"n": 1.0' : message)
+      if (form === 'md') expect(text).to.include('2026-01-02 03:04:05')
+    })
+
+  it('keep their digits as the cursor of the next page', async () => {
+    const page = (id: string, more: boolean) => {
+      const message = `{"id":${id},"role":"user","content":"x","created_at":"2026-01-02T03:04:05Z"}`
+      return body(`{"messages":[${message}],"has_more":${more}}`)
+    }
+    const choose = ({ path }: { path: string }) =>
+      path.includes('before=') ? page('9007199254740991', false) : page('9007199254740993', true)
+    expectSuccess(await run(['history', 'export'], { choose }))
+    const cursors = served.server.requests.map(({ path }) =>
+      new URL(path, 'http://x').searchParams.get('before'),
+    )
+    expect(cursors).to.include('9007199254740993')
+  })
+
+  it('keep their digits as the ID of a new user', async () => {
+    const args = 'users create --email a@example.com --no-password --fields id'.split(' ')
+    expect((await run(args, body('{"id":9007199254740993}'))).stdout).to.equal('9007199254740993\n')
+  })
+
+  it('keep their digits in the details and the code of an error', async () => {
+    const error = '{"error":{"code":9007199254740993,"message":"no","details":{"n":1234567890123456789}}}'
+    const refusal = answer(400, { 'content-type': 'application/json' }, error)
+    expect((await run(['users', 'get', 'u1', '--json'], refusal)).stderr)
+      .to.include('"code":"9007199254740993"')
+      .and.to.include('"details":{"n":1234567890123456789}')
+  })
+})
+
+describe('--debug', () => {
+  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
+  const server = perTest(startScriptedServer)
+
+  async function run(args: readonly string[], script: Script, options: HostOptions = {}) {
+    const service = { CHATCTL_BASE_URL: await server.serve(script), CHATCTL_API_KEY: 'k' }
+    const env = { ...service, CHATCTL_RETRIES: '0', ...options.env }
+    return runChatctl(sandbox, args, { ...options, env })
+  }
+
+  it('shows each request and response on stderr', async () => {
+    const { stderr } = await run(['api', 'POST', '/v1/x', '-F', 'a=1', '--debug'], json(201, { b: 2 }))
+    const lines = stderr.split('\n')
+    expect(lines[0]).to.equal(`> POST ${server.url}/v1/x`)
+    expect(lines).to.include('> content-type: application/json').and.include('> authorization: [redacted]')
+    expect(stderr).to.match(/\n>\n> \{"a":"1"\}\n< 201 Created in \d+ms\n(< .+\n)+<\n< \{"b":2\}\n$/)
+  })
+
+  for (const call of serviceCalls)
+    it(`does not change the stdout and the exit code of ${call.name}`, async () => {
+      const { args, stdin = '' } = call
+      // A port and a generated password are other ones in each run.
+      const plain = (text: string) => text.replace(/[\w.-]{24}\n|127\.0\.0\.1:\d+/g, '')
+      const [without, traced] = [
+        await run(args, json(200, call.answer), { stdin }),
+        await run([...args, '--debug'], json(200, call.answer), { stdin }),
+      ]
+      expect(traced.exitCode).to.equal(without.exitCode)
+      if (args[0] !== 'doctor') expect(plain(traced.stdout)).to.equal(plain(without.stdout))
+      expect(traced.stderr).to.match(/^> /m).and.match(/^< /m)
+    })
+
+  it('shows a stream when it has ended', async () => {
+    const script = sse([{ delta: 'a' }, { delta: 'b' }])
+    const { stdout, stderr } = await run(['chat', 'send', 'Hi', '--debug'], script)
+    expect(stdout).to.equal('ab\n')
+    const ending =
+      /\n< \[stream (complete|closed) after 56 bytes in \d parts?\]\n<\n< data: \{"delta":"a"\}\n/
+    expect(stderr).to.match(ending)
+  })
+
+  it('names the causes of a failure, without a stack', async () => {
+    const env = { CHATCTL_BASE_URL: await deadUrl() }
+    const { stderr } = await run(['users', 'profile', '--debug'], json(200, {}), { env })
+    expect(stderr).to.match(/\nCaused by: connect ECONNREFUSED 127\.0\.0\.1:\d+\n$/)
+    const refused = await run(['users', 'profile', '--debug'], failing(403, 'no', 'No'))
+    expect(refused.stderr).to.match(/\nError: No \(403, .*\n(Hint: .*\n)?$/)
+    for (const text of [stderr, refused.stderr]) expect(text).not.to.match(/^ +at /m)
+  })
+
+  it('shows the stack of a bug, without the functions of Node', async () => {
+    const bug = new Error('boom')
+    const calls = [
+      '    at #deliver (file:///opt/chatctl/dist/main.cjs:174:18918)',
+      '    at async Client.send (/opt/chatctl/dist/main.cjs:1:15924)',
+      '    at run (file:///home/me/chatctl/src/boot/run.ts:10:3)',
+    ]
+    const ofNode = '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)'
+    bug.stack = ['Error: boom', ...calls.toSpliced(2, 0, ofNode)].join('\n')
+    const now = () => {
+      throw bug
+    }
+    const clock = { ...systemClock, now }
+    const broken = (...flags: string[]) =>
+      run(['users', 'profile', ...flags], json(200, {}), { host: { clock } })
+    const { stderr, exitCode } = await broken('--debug')
+    expect(exitCode).to.equal(1)
+    const words = `Error: This is a bug in chatctl: boom\nHint:  Report this output at ${packageFile.bugs.url}`
+    expect(stderr.slice(stderr.indexOf('Error: '))).to.equal([words, ...calls, ''].join('\n'))
+    expect((await broken()).stderr)
+      .to.contain(`with --debug, and report the output at ${packageFile.bugs.url}`)
+      .and.not.contain('    at ')
   })
 })

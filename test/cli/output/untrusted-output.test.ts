@@ -33,9 +33,8 @@ describe('untrusted output in a terminal', () => {
   it('shows the real address of a link whose text is another address', () => {
     const link = (text: string, url: string): string => `{${text}|${url}}`
     const show = (text: string): string => renderMarkdown(text, { columns: 80, style: plainStyle, link })
-    expect(
-      show('[the manual](https://chat.example/manual) and https://chat.example/ or www.chat.example'),
-    ).not.to.contain('(http')
+    const plain = '[the manual](https://chat.example/manual) and https://chat.example/ or www.chat.example'
+    expect(show(plain)).not.to.contain('(http')
     for (const shown of ['https://chat.example/', 'www.chat.example'])
       expect(show(`See [${shown}](https://evil.example/x) now.`)).to.contain(' (https://evil.example/x)')
   })

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Browser } from '../../service/oauth/browser.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -30,9 +31,7 @@ describe('signing in to the embedded service', function () {
   }
 
   it('needs only the base URL, because the service names itself as its authorization server', async () => {
-    const run = await logIn('--profile', 'alone', '--json')
-    expect(run.exitCode, run.stderr).to.equal(0)
-    const shown = JSON.parse(run.stdout)
+    const shown = JSON.parse(expectSuccess(await logIn('--profile', 'alone', '--json')).stdout)
     expect(shown).to.include({ profile: 'alone', kind: 'oauth', scope: 'chat:write', verified: true })
     expect(shown.user).to.include({ email: person.email })
     const config = await runChatctl(sandbox, ['config', 'get', 'client_id', '--profile', 'alone'])
@@ -52,10 +51,8 @@ describe('signing in to the embedded service', function () {
     expect(consent.text).to.include('chatctl/').and.to.include(code)
     await browser.submit(consent, { decision: 'allow' })
     allowed.resolve()
-    const { exitCode, stdout, stderr } = await login.ended
-    expect(exitCode, stderr).to.equal(0)
-    expect(stdout).to.include(person.email)
-    expect(await runChatctl(sandbox, ['chat', 'models', '-p', 'device'])).to.include({ exitCode: 0 })
+    expect(expectSuccess(await login.ended).stdout).to.include(person.email)
+    expectSuccess(await runChatctl(sandbox, ['chat', 'models', '-p', 'device']))
   })
 
   it('grants only the requested scope, and an error names the missing scope', async () => {
@@ -79,8 +76,7 @@ describe('signing in to the embedded service', function () {
     expect(await runChatctl(sandbox, ['chat', 'models', '-p', 'again'])).to.include({ exitCode: 0 })
     const withKey = ['--with-api-key', '--profile', 'again', '--base-url', service.url, '--insecure-storage']
     const key = await makeKey(sandbox, ['--user', person.email])
-    const stored = await runChatctl(sandbox, ['auth', 'login', ...withKey], { stdin: key })
-    expect(stored.exitCode, stored.stderr).to.equal(0)
+    expectSuccess(await runChatctl(sandbox, ['auth', 'login', ...withKey], { stdin: key }))
     expect(await programs(), 'after an API key').to.equal(0)
     await logIn(...flags)
     expect(await programs(), 'after another sign-in').to.equal(1)
@@ -97,21 +93,17 @@ describe('signing in to the embedded service', function () {
     expect(await runChatctl(sandbox, ['users', 'profile', '-p', 'ended'])).to.include({ exitCode: 4 })
   })
 
+  const foreign = { issuer: 'https://evil.example', token_endpoint: 'https://evil.example/t' }
   for (const [what, script] of Object.entries({
     'without metadata': failing(404, 'not_found', 'no'),
-    'with metadata of another issuer': json(200, {
-      issuer: 'https://evil.example',
-      token_endpoint: 'https://evil.example/t',
-    }),
+    'with metadata of another issuer': json(200, foreign),
     'with a server error': failing(500, 'internal_error', 'no'),
     'with the same response for every path': json(200, 'x'),
   }))
     it(`needs --auth-url for a service ${what}`, async () => {
       await using server = await startScriptedServer(script)
       const args = ['--profile', 'other', '--base-url', server.url, '--insecure-storage']
-      const run = await startLogin(sandbox, args, { stdin: '' }).ended
-      expect(run).to.include({ exitCode: 3 })
-      expect(run.stderr).to.include('--auth-url')
+      expectFailure(await startLogin(sandbox, args, { stdin: '' }).ended, 3, '--auth-url')
       const found = server.requests.map(({ path }) => path)
       expect(found).to.deep.equal(['/.well-known/oauth-authorization-server'])
     })

@@ -1,11 +1,19 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
+import stringWidth from 'string-width'
+import type { Outcome } from '../../../src/contract/failure.ts'
+import { Ledger } from '../../../src/ledger/ledger.ts'
+import { LedgerRun } from '../../../src/ledger/ledger-run.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
+import { describeChecks } from '../../../src/view/checks.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { expectFailure } from '../../support/expect-failure.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
+import { ledgersOf } from '../../support/recorded-changes.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import {
@@ -22,13 +30,8 @@ import {
 import { diagnose } from './checks.ts'
 
 const key = 'canary-of-the-doctor'
-const profile = {
-  id: 'u1',
-  email: 'ada@example.com',
-  name: 'Ada',
-  created_at: '2026-01-02T03:04:05Z',
-  preferences: {},
-}
+const owner = { id: 'u1', email: 'ada@example.com', name: 'Ada' }
+const profile = { ...owner, created_at: '2026-01-02T03:04:05Z', preferences: {} }
 const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
 
 /** A service that lists its models with `models`, and responds to others with `others`. */
@@ -56,8 +59,7 @@ describe('doctor on a service', () => {
   }
 
   it('sends two GET requests and shows no secret', async () => {
-    const { exitCode, all, found } = await meet(well())
-    expect(exitCode).to.equal(0)
+    const { all, found } = expectSuccess(await meet(well()))
     const list =
       'If a check was added to src/commands/doctor/examine.ts, add it here, in the order of the table'
     const shown = all.map(({ check }) => check)
@@ -92,12 +94,9 @@ describe('doctor on a service', () => {
   })
 
   it('suggests to check the key for a 401, but not for a 500', async () => {
-    for (const [status, blamed] of [
-      [401, true],
-      [500, false],
-    ] as const) {
+    for (const status of [401, 500]) {
       const { found } = await meet(failing(status, 'its_own', 'In its own words'), once)
-      expect(String(found('service').hint).includes('CHATCTL_API_KEY'), `${status}`).to.equal(blamed)
+      expect(String(found('service').hint).includes('CHATCTL_API_KEY')).to.equal(status === 401)
     }
   })
 
@@ -135,8 +134,7 @@ describe('doctor on a service', () => {
   })
 
   it('warns about a response that departs from the interface', async () => {
-    const { found, exitCode } = await meet(json(200, { ...profile, email: 7, data: [] }))
-    expect(exitCode).to.equal(0)
+    const { found } = expectSuccess(await meet(json(200, { ...profile, email: 7, data: [] })))
     expect(found('service').status).to.equal('warning')
     expect(found('service').message).to.contain('email')
   })
@@ -202,18 +200,15 @@ describe('doctor on the model server', () => {
   }
 
   it('says that the test program replies, and how to change that', async () => {
-    expect(await check(0)).to.include({
-      status: 'ok',
-      message: 'none is set; the built-in test program replies',
-      hint: 'Get replies from a model with: chatctl config set model_server=ollama',
-    })
+    const hint = 'Get replies from a model with: chatctl config set model_server=ollama'
+    const message = 'none is set; the built-in test program replies'
+    expect(await check(0)).to.include({ status: 'ok', message, hint })
   })
 
   it('says where it comes from and how many models it has, before the service has data', async () => {
     await using server = await startModelServer()
     await use(server.url)
-    const { exitCode, found } = await diagnose(sandbox)
-    expect(exitCode).to.equal(0)
+    const { found } = expectSuccess(await diagnose(sandbox))
     expect(found('model server').message).to.equal(`${server.url}, from the configuration file, has 3 models`)
     expect(found('models').message).to.equal('no data yet')
   })
@@ -239,21 +234,11 @@ describe('doctor on the model server', () => {
   const systemCa = 'NODE_USE_SYSTEM_CA=1'
   const needs = (scheme: string) => `must begin with ${scheme}://`
   const untrusted = 'Cannot open a TLS connection to S, so nothing was sent: '
+  const onlyTls = 'Cannot reach S: the server speaks only TLS'
+  const local = '127.0.0.1'
   for (const [what, host, scheme, reason, hint] of [
-    [
-      'an untrusted certificate',
-      '127.0.0.1',
-      'https',
-      `${untrusted}the certificate is self-signed`,
-      systemCa,
-    ],
-    [
-      'TLS at an address of plain HTTP',
-      '127.0.0.1',
-      'http',
-      'Cannot reach S: the server speaks only TLS',
-      needs('https'),
-    ],
+    ['an untrusted certificate', local, 'https', `${untrusted}the certificate is self-signed`, systemCa],
+    ['TLS at an address of plain HTTP', local, 'http', onlyTls, needs('https')],
     [
       'plain HTTP at an address of TLS',
       undefined,
@@ -313,5 +298,207 @@ describe('doctor on the model server', () => {
   it('is skipped for another service', async () => {
     const { found } = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
     expect(found('model server').status).to.equal('skipped')
+  })
+})
+
+describe('doctor on the local machine', () => {
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+
+  function write(directory: string, name: string, text: string): void {
+    const path = join(sandbox.home, directory, 'chatctl')
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    chmodSync(path, 0o700)
+    writeFileSync(join(path, name), text, { mode: 0o600 })
+  }
+  const configure = (value: object) => write('.config', 'config.json', JSON.stringify(value))
+
+  it('finds no problem on a new machine, and creates no data', async () => {
+    const { all, found } = expectSuccess(await diagnose(sandbox))
+    expect(all.filter(({ status }) => !['ok', 'skipped'].includes(status))).to.deep.equal([])
+    expect(found('version').message).to.contain(process.versions.node)
+    expect(found('service').status).to.equal('skipped')
+    expect(found('models').message).to.equal('no data yet')
+    expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
+  })
+
+  it('reports on the data of the embedded service', async () => {
+    await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
+    const { found } = expectSuccess(await diagnose(sandbox))
+    expect(found('models').message).to.equal('test-program (the built-in test program)')
+    expect(found('service').message).to.contain('signed in as')
+    expect(found('data').message).to.match(/1 user, 0 messages; no server is running; .* free$/)
+    // It names the database of `service` commands only.
+    const env = { CHATCTL_DATABASE_FILE: '/nowhere' }
+    expect((await diagnose(sandbox, [], { env })).found('data').message).to.contain('1 user, 0 messages')
+    const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
+    expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
+  })
+
+  it('reports a damaged database', async () => {
+    write('.local/share', 'chatctl.db', 'no database at all '.repeat(100))
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(1)
+    expect(found('data').status).to.equal('failed')
+    expect(found('data').message).to.contain('chatctl.db')
+  })
+
+  it('fails and names XDG_DATA_HOME if the data directory cannot be created', async () => {
+    const env = { XDG_DATA_HOME: '/dev/null' }
+    const { exitCode, found } = await diagnose(sandbox, [], { env })
+    expect(exitCode).to.equal(1)
+    expect(found('data').hint).to.contain('XDG_DATA_HOME')
+  })
+
+  it('continues after a configuration that it cannot read', async () => {
+    write('.config', 'config.json', 'invalid')
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(2)
+    expect(found('configuration').status).to.equal('failed')
+    expect(found('configuration').hint).to.contain('config.json')
+    expect(found('address').status).to.equal('skipped')
+    expect(found('imports').status).to.equal('ok')
+  })
+
+  it('warns about every profile, not only the one in use', async () => {
+    const work = { base_url: 'https://chat.example', timeout: 'soon' }
+    configure({ profiles: { work, empty: { model: 'x' } } })
+    const { all } = expectSuccess(await diagnose(sandbox))
+    const faults = all.filter(({ check }) => check === 'configuration')
+    expect(faults.map(({ status }) => status)).to.deep.equal(['warning', 'warning'])
+    expect(faults[0]?.hint).to.equal('Set it with: chatctl config set timeout VALUE --profile work')
+    expect(faults[1]?.hint).to.contain('auth login --profile empty')
+  })
+
+  it('warns about a directory with an unknown profile', async () => {
+    const profiles = { work: { base_url: 'https://chat.example' } }
+    configure({ directories: { '~/my work': 'gone' }, profiles })
+    const { all } = expectSuccess(await diagnose(sandbox))
+    const message = 'The profile of the directory ~/my work is "gone", which does not exist'
+    const hint = 'Remove the directory with: chatctl config unset "directory.~/my work"'
+    const [found, ...others] = all.filter(({ check }) => check === 'configuration')
+    expect(found).to.deep.equal({ check: 'configuration', status: 'warning', message, hint })
+    expect(others).to.deep.equal([])
+  })
+
+  it('warns about a misspelled CHATCTL_ variable without showing its value', async () => {
+    const env = { CHATCTL_BASEURL: 'canary', CHATCTL_SOMETHING_ELSE: 'x', CHATCTL_QUIET: '0' }
+    const { all, found } = expectSuccess(await diagnose(sandbox, [], { env }))
+    const hint = 'Did you mean CHATCTL_BASE_URL? Otherwise: unset CHATCTL_BASEURL'
+    const message = 'CHATCTL_BASEURL is not a variable of chatctl'
+    expect(found('environment')).to.include({ status: 'warning', message, hint })
+    expect(JSON.stringify(all)).not.to.contain('canary')
+    const known = await diagnose(sandbox, [], { env: { CHATCTL_RETRIES: '1' } })
+    expect(known.found('environment').message).to.equal('set: CHATCTL_RETRIES')
+  })
+
+  it('warns about each directory that is not writable, with the effect and the variable that moves it', async () => {
+    expect((await diagnose(sandbox)).found('directories').status).to.equal('ok')
+    const file = join(sandbox.home, 'file')
+    writeFileSync(file, '')
+    for (const [variable, effect] of [
+      ['XDG_CONFIG_HOME', 'profiles cannot be changed'],
+      ['XDG_DATA_HOME', 'sessions and the data of the embedded service cannot be stored'],
+      ['XDG_STATE_HOME', 'users import and history export fail'],
+    ] as const) {
+      const { all } = await diagnose(sandbox, [], { env: { [variable]: file } })
+      const [finding, ...others] = all.filter(({ check }) => check === 'directories')
+      expect(others).to.deep.equal([])
+      expect(finding?.status).to.equal('warning')
+      expect(finding?.message).to.contain(`cannot be created in ${file}: not a directory; ${effect}`)
+      expect(finding?.hint).to.equal(`Set ${variable} to a directory that you can write to.`)
+    }
+  })
+
+  it('shows the command that resumes each unfinished import', async () => {
+    const directories = new Directories(sandbox.env)
+    /** Begins an import, and sends creates with these outcomes. */
+    const plant = async (
+      file: string,
+      rows: number,
+      sent: readonly Outcome[],
+      ended?: 'finished' | 'closed',
+    ) => {
+      const service = 'https://chat.example/'
+      const about = { command: 'users import', service }
+      const run = new LedgerRun(Ledger.of(directories, service), about, systemClock)
+      const note = { import: 'users' as const, file, rows, restarted: false }
+      await run.note(note)
+      for (const [index, outcome] of sent.entries()) {
+        const body = { email: `user${index}@${file.length}.example` }
+        const change = {
+          method: 'POST',
+          path: '/v1/users',
+          endpoint: 'createUser',
+          user: undefined,
+          body,
+        } as const
+        const end = await run.begin(change)
+        end({ outcome, status: outcome === 'done' ? 201 : undefined })
+      }
+      if (ended) await run.note({ ...note, ended })
+      run.close()
+    }
+    await plant('/srv/half done.csv', 3, ['done', 'refused'])
+    await plant('/srv/unknown.csv', 2, ['done', 'unknown'])
+    await plant('/srv/some-invalid.csv', 3, ['done'], 'finished')
+    await plant('/srv/given-up.csv', 3, ['unknown'], 'closed')
+    const [path = ''] = ledgersOf(sandbox)
+    const before = readFileSync(path, 'utf8')
+    const { all, exitCode } = await diagnose(sandbox)
+    const imports = all.filter(({ check }) => check === 'imports')
+    expect(imports.map(({ status }) => status)).to.deep.equal(['ok', 'warning'])
+    const hint = 'Add --close to abandon it, or resume it: chatctl users import "/srv/half done.csv"'
+    const message = '/srv/half done.csv: 1 of 3 rows were sent to https://chat.example/'
+    expect(imports[0]).to.include({ message, hint: `${hint} --base-url https://chat.example/` })
+    expect(imports[1]?.message).to.contain('the outcome of 1 row is unknown')
+    expect(exitCode).to.equal(0)
+    expect(readFileSync(path, 'utf8')).to.equal(before)
+
+    // The hint must name the profile: with a base URL alone, its credential is not used.
+    configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
+    const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
+    expect(again[0]?.hint).to.equal(`${hint} --profile "at work"`)
+  })
+})
+
+describe('the table of doctor', () => {
+  const checks = [
+    { check: 'version', status: 'ok', message: 'chatctl 1', hint: null },
+    { check: 'cache', status: 'warning', message: 'one two three four five six', hint: 'Do this or that.' },
+    { check: 'service', status: 'failed', message: 'No', hint: 'chatctl auth login --profile a-long-name' },
+    { check: 'data', status: 'skipped', message: 'not \u001b[31mnow', hint: null },
+  ] as const
+  const text = (style: { width: number; unicode: boolean }) =>
+    describeChecks(checks, style)
+      .map((span) => span.text)
+      .join('')
+
+  it('aligns its columns and never wraps a command', () =>
+    expect(text({ width: 40, unicode: true })).to.equal(`ok       version  chatctl 1
+warning  cache    one two three four
+                  five six
+                  → Do this or that.
+failed   service  No
+                  → chatctl auth login --profile a-long-name
+skipped  data     not [31mnow
+
+1 failure, 1 warning.
+`))
+
+  it('puts the command of a long hint on a separate line, below the hint', () => {
+    const hint = 'Get replies from a model with: chatctl config set model_server=ollama'
+    const check = { check: 'model server', status: 'ok', message: 'none is set', hint } as const
+    const shown = describeChecks([check], { width: 60, unicode: true }).map((span) => span.text)
+    expect(shown.join('')).to.contain(`ok       model server  none is set
+                       → Get replies from a model with:
+                           chatctl config set model_server=ollama
+`)
+  })
+
+  it('fits every width except for commands', () => {
+    for (const width of [40, 60, 100])
+      for (const line of text({ width, unicode: true }).split('\n'))
+        if (!line.includes('chatctl auth'))
+          expect(stringWidth(line), `${width}: ${line}`).to.be.at.most(width)
   })
 })

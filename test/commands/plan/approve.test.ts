@@ -2,7 +2,7 @@ import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlan } from '../../../src/system/files/saved-plan.ts'
-import { expectFailure } from '../../support/expect-failure.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { PlanRun, plans } from './plan-run.ts'
 
@@ -26,27 +26,21 @@ describe('plan approve', () => {
 
       it('shows the service of the plan first, and only that one, and names it in the next command', async () => {
         run.env['CHATCTL_BASE_URL'] = other
-        const { exitCode, stderr } = await approve('--yes')
-        expect(exitCode, stderr).to.equal(0)
+        const { stderr } = expectSuccess(await approve('--yes'))
         expect(stderr).to.match(new RegExp(`^Plan for ${run.server.url}/, made \\d{4}-`))
         expect(stderr).to.match(new RegExp(`(PATCH|POST) ${run.server.url}/v1/[\\s\\S]+${value}`))
         expect(stderr).to.include(`chatctl ${command} apply a.plan --base-url ${run.server.url}/`)
         expect(stderr).not.to.include(other)
-        const team = ['config', 'set', 'base_url', run.server.url, '--profile', 'team']
-        await run.chatctl(...team)
+        await run.chatctl('config', 'set', 'base_url', run.server.url, '--profile', 'team')
         expect((await approve('--yes')).stderr).to.include('apply a.plan --profile team')
       })
 
       it('signs nothing for the service of another profile or base URL', async () => {
-        for (const flags of [
-          ['--base-url', other],
-          ['--profile', 'local'],
-        ]) {
-          if (flags[0] === '--profile') run.env['CHATCTL_BASE_URL'] = ''
-          const { exitCode, stderr } = await approve('--yes', ...flags)
-          expect(exitCode, stderr).to.equal(7)
-          expect(stderr).to.match(new RegExp(`^Error: The plan a.plan is for ${run.server.url}/, not for `))
-          expect(stderr).to.include('choose the service of the plan')
+        for (const flag of [`--base-url ${other}`, '--profile local']) {
+          if (flag === '--profile local') run.env['CHATCTL_BASE_URL'] = ''
+          const words = `The plan a.plan is for ${run.server.url}/, not for `
+          const refused = await approve('--yes', ...flag.split(' '))
+          expectFailure(refused, 7, words, 'choose the service of the plan')
         }
         expect(isSigned()).to.equal(false)
         expect((await approve('--yes', '--base-url', run.server.url)).exitCode).to.equal(0)
@@ -70,8 +64,7 @@ describe('plan approve', () => {
           [command, 'diff', 'a.plan'],
         ]) {
           run.file('a.plan', composePlan(kind, craft(content) as typeof content))
-          const { exitCode, stdout, stderr } = await run.chatctl(...screen)
-          expect(exitCode, stderr).to.equal(0)
+          const { stdout, stderr } = expectSuccess(await run.chatctl(...screen))
           expect(stdout + stderr).to.include('\\u202eFORGED')
           expect(stdout + stderr).not.to.match(/^\s*FORGED|[\u202e\u2028\r]/m)
         }

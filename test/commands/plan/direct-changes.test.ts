@@ -127,22 +127,13 @@ describe('settings apply and users apply with the option approvers', () => {
       expectFailure(await apply(), 2, 'is not used: it belongs to another user')
       run.env['CHATCTL_APPROVERS'] = 'approvers'
     }
-    expectFailure(
-      await apply(),
-      2,
-      'settings.plan is not approved: there is no signature ',
-      'approve it with: chatctl plan approve PLAN --key KEY',
-    )
+    const hint = 'approve it with: chatctl plan approve PLAN --key KEY'
+    expectFailure(await apply(), 2, 'settings.plan is not approved: there is no signature ', hint)
     run.file('settings.plan.sig', 'x')
     run.env['PATH'] = run.sandbox.home
     expectFailure(await apply(), 2, 'ssh-keygen, which was not found', 'Install OpenSSH 8.2 or later.')
-    const shown = JSON.parse(
-      (await run.chatctl('plan', 'approve', 'settings.plan', '--key', 'key', '--yes', '--json')).stderr
-        .trim()
-        .split('\n')
-        .at(-1) ?? '',
-    ).error.code
-    expect(shown).to.equal('ssh_keygen_missing')
+    const approve = 'plan approve settings.plan --key key --yes --json'.split(' ')
+    expect((await run.chatctl(...approve)).stderr).to.match(/^\{"error":\{"code":"ssh_keygen_missing",/m)
     const seen = (await run.chatctl('settings', 'diff', 'settings.plan')).stderr
     expect(seen).to.contain('refuses this plan here')
     // An interruption does not make a plan unfit.

@@ -1,19 +1,23 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { localAuditContext, recordChange } from '../../../src/service/domain/audit.ts'
+import { migrations } from '../../../src/service/store/migrations.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { readEvents } from '../../service/read-events.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { expectFailure } from '../../support/expect-failure.ts'
+import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
 import { freePort } from '../../support/free-port.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { halfReply, withModelServer } from '../../support/model-server.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
 import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { makeKey } from '../../support/run-service.ts'
+import { makeKey, serveInProcess } from '../../support/run-service.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { json } from '../../support/scripted-server.ts'
+import { withSecondMigration } from '../../support/second-migration.ts'
 import { type ServedRuns, serveRuns } from '../../support/served-runs.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
@@ -271,9 +275,8 @@ const effects: Record<string, () => Promise<void>> = {
         ['--expires', '59s', '1 minute to 1 hour'],
         ['--expires', '61m', '1 minute to 1 hour'],
       ]
-      const needed: Record<string, string> = Object.fromEntries(
-        [0, 2, 4].map((at) => given.slice(at, at + 2)),
-      )
+      const [, issuer = '', , audience = '', , subject = ''] = given
+      const needed = { '--issuer': issuer, '--audience': audience, '--subject': subject }
       for (const [flag, value, sentence] of refused) {
         const words = Object.entries({ ...needed, '--permission': 'read:chat', [flag]: value }).flat()
         expectFailure(await service('trust create slip', ...data, ...words), 2, sentence)
@@ -300,9 +303,8 @@ const effects: Record<string, () => Promise<void>> = {
     for (const code of [0, 6]) expect(await exitCode(revoke, '--data', dir, '--yes')).to.equal(code)
   },
   'service:run host, port, data, model-server, model-server-key-file': async () => {
-    await flags.server.serve(
-      json(200, { choices: [{ message: { role: 'assistant', content: 'From above' } }] }),
-    )
+    const message = { role: 'assistant', content: 'From above' }
+    await flags.server.serve(json(200, { choices: [{ message }] }))
     const data = ['--data', dataDirectory('run')]
     const CHATCTL_API_KEY = await printed('keys create --name x --jq .key', ...data)
     const port = await freePort()
@@ -353,13 +355,10 @@ const effects: Record<string, () => Promise<void>> = {
   },
   'service:run openai': async () => {
     // Without a key: 401 if the endpoint exists.
-    for (const [flag, status] of [
-      [[], 401] as const,
-      [['--openai'], 401] as const,
-      [['--no-openai'], 404] as const,
-    ])
+    for (const flag of [[], ['--openai'], ['--no-openai']])
       await serve(['--port', '0', ...flag], async (url) => {
-        expect((await fetch(`${url}/openai/v1/models`)).status).to.equal(status)
+        const { status } = await fetch(`${url}/openai/v1/models`)
+        expect(status).to.equal(flag[0] === '--no-openai' ? 404 : 401)
       })
   },
   'service:run openai-field': async () => {
@@ -375,11 +374,8 @@ const effects: Record<string, () => Promise<void>> = {
     const data = ['--data', dataDirectory('limit')]
     const send = await completing(...data)
     await serve(['--port', '0', ...data, '--openai-body-limit', '1k'], async (url) => {
-      for (const [size, status] of [
-        [1024, 200],
-        [1025, 413],
-      ] as const)
-        expect((await send(url, {}, size)).status).to.equal(status)
+      expect((await send(url, {}, 1024)).status).to.equal(200)
+      expect((await send(url, {}, 1025)).status).to.equal(413)
     })
     for (const wrong of ['0', '65m', '1k --no-openai'])
       expect(await exitCode(`run --openai-body-limit ${wrong}`)).to.equal(2)
@@ -461,4 +457,103 @@ describe('flags of the embedded service', function () {
   flags = serveRuns()
 
   for (const [name, check] of Object.entries(effects)) it(`have an effect: ${name}`, check)
+})
+
+const older = migrations.length
+const newer = older + 1
+
+describe('data of an older version', () => {
+  const sandbox = perTest(createSandbox)
+  const directory = () => join(sandbox.home, '.local/share/chatctl')
+  const file = () => join(directory(), 'chatctl.db')
+  const run = (line: string, stdin = '') => runChatctl(sandbox, line.split(' '), { stdin })
+  const copies = () => readdirSync(directory()).filter((name) => name.startsWith('before-migration'))
+  const schema = async () => {
+    const store = openSqlite(directory())
+    const newest = store.db.selectFrom('migrations').select(({ fn }) => fn.max('number').as('n'))
+    const [row] = await newest.execute()
+    await store.close()
+    return row?.n
+  }
+
+  beforeEach(async () => expect(await run('service keys create old')).to.include({ exitCode: 0 }))
+
+  it('is refused by every command that reads or changes it, which name the command that migrates', () =>
+    withSecondMigration(async () => {
+      const before = readFileSync(file())
+      const trust =
+        '--issuer https://ci.example --audience me --subject repo:acme/app:x --permission read:chat'
+      const words = `${file()} was created by an older chatctl (schema ${older}; this version requires ${newer})`
+      for (const line of [
+        ...['service status', 'service audit', 'settings history --service -p local', 'service users list'],
+        ...['service users reset admin@localhost --keep-password', 'service keys list'],
+        ...['service keys create new', 'service keys create new --dry-run'],
+        ...['service keys update old --name new', 'service keys rotate old --dry-run'],
+        ...['service keys revoke old --dry-run', 'service sessions list', 'service sessions revoke x'],
+        ...['service trust list', 'service trust revoke x', `service trust create x ${trust}`],
+      ])
+        expectFailure(await run(line), 1, words, 'chatctl service migrate')
+      expect(readFileSync(file()).equals(before)).to.equal(true)
+      expect(copies()).to.deep.equal([])
+      // A backup comes before the migration.
+      expect(await run(`service backup --to ${join(sandbox.home, 'backup.db')}`)).to.include({ exitCode: 0 })
+    }))
+
+  it('is migrated by service migrate, after a copy; --dry-run shows the time and the space', () =>
+    withSecondMigration(async () => {
+      const planned = JSON.parse((await run('service migrate --dry-run --json')).stdout)
+      const { migrate } = planned.change ?? planned
+      expect(migrate).to.include({ database: file(), from: older, to: newer, backup: null })
+      expect(migrate.milliseconds).to.be.at.least(0)
+      expect(migrate.bytes_after - migrate.bytes_before).to.equal(4096)
+      expectFailure(await run('service status'), 1, 'older chatctl')
+      const migrated = JSON.parse((await run('service migrate --json')).stdout)
+      const backup = join(directory(), `before-migration-from-${older}.db`)
+      expect(migrated).to.include({ from: older, to: newer, backup })
+      expect(await schema()).to.equal(newer)
+      expect((await run('service keys list --jq .[].name')).stdout).to.equal('old\n')
+      const again = await run('service migrate --json')
+      expect(JSON.parse(again.stdout)).to.include({ from: newer, to: newer, backup: null })
+      expect(again.stderr).to.contain('already')
+      // The copy can be restored, and is older data again.
+      expect(await run(`service restore ${backup} --yes`)).to.include({ exitCode: 0 })
+      expectFailure(await run('service status'), 1, 'older chatctl')
+    }))
+
+  it('is migrated by the profile local, with a notice of the copy', () =>
+    withSecondMigration(async () => {
+      const { stderr } = expectSuccess(await run('settings get app_name -p local'))
+      expect(stderr).to.contain(join(directory(), `before-migration-from-${older}.db`))
+      expect(await schema()).to.equal(newer)
+    }))
+
+  it('is not migrated while another process uses it, unless it is told to', async () => {
+    const old = openSqlite(directory())
+    await withSecondMigration(async () => {
+      for (const line of ['service migrate', 'service migrate --dry-run', 'settings get app_name -p local'])
+        expectFailure(await run(line), 7, `Other processes use ${file()}`, 'service migrate --force')
+      expectFailure(await run('service run --port 0'), 7, 'Other processes use', 'service run --migrate')
+      expect(copies()).to.deep.equal([])
+      const service = await serveInProcess(sandbox, ['--migrate'])
+      expect((await fetch(`${service.url}/readyz`)).status).to.equal(200)
+      await service.stop()
+      expect(await schema()).to.equal(newer)
+    })
+    await old.close()
+  })
+
+  it('is migrated by service run, and by service migrate --force also while it is used', () =>
+    withSecondMigration(async () => {
+      const service = await serveInProcess(sandbox)
+      await service.stop()
+      expect(await schema()).to.equal(newer)
+      expect(existsSync(join(directory(), `before-migration-from-${older}.db`))).to.equal(true)
+      const held = openSqlite(directory())
+      await withSecondMigration(async () => {
+        expectFailure(await run('service migrate'), 7, 'Other processes use')
+        expect(await run('service migrate --force')).to.include({ exitCode: 0 })
+        expect(await schema()).to.equal(newer + 1)
+      })
+      await held.close()
+    }))
 })

@@ -1,11 +1,16 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { hashOfField } from '../../../src/contract/managed-fields.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import { UsersState } from '../../../src/users/state/users-state.ts'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
-import { json } from '../../support/scripted-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { type Behavior, failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { printedBy, serveUsers } from '../../users/users-run.ts'
 
 const stateName = 'users.state.json'
@@ -173,11 +178,8 @@ describe('a state file of users on the command line', () => {
 
     it('shows the others if one of several emails is not in the file', async () => {
       const ids = await adopted()
-      for (const [words, stdin] of [
-        [[ada, eve, bob], ''],
-        [['-'], `${ada}\n${eve}\n${bob}\n`],
-      ] as const) {
-        const run = await get(stdin, '--fields', 'id', ...words)
+      for (const words of [[ada, eve, bob], ['-']]) {
+        const run = await get(`${ada}\n${eve}\n${bob}\n`, '--fields', 'id', ...words)
         expect(run).to.include({ exitCode: 9, stdout: ids.map((id) => `${id}\n`).join('') })
         expect(run.stderr).to.contain(`users.state.json has no user with the email ${eve}`)
         expect(run.stderr).to.contain('1 of 3 users could not be read')
@@ -208,14 +210,10 @@ describe('users state', function () {
     it('removes entries, and shows their IDs', async () => {
       writeState(3, [adaEntry, bobEntry])
       const run = await home.withStdin(`${bob}\n`, 'state', 'forget', 'ADA@example.com', '-', '--json')
-      expect(printedBy(expectSuccess(run))).to.deep.equal([
-        { email: 'ADA@example.com', id: 'usr_1' },
-        { email: bob, id: 'usr_2' },
-      ])
-      const left = [
-        { ...forgotten, email: 'ADA@example.com' },
-        { ...forgotten, email: bob, forgotten: 'usr_2' },
-      ]
+      const known = { 'ADA@example.com': 'usr_1', [bob]: 'usr_2' }
+      const listed = Object.entries(known).map(([email, id]) => ({ email, id }))
+      expect(printedBy(expectSuccess(run))).to.deep.equal(listed)
+      const left = listed.map(({ email, id }) => ({ ...forgotten, email, forgotten: id }))
       expect(readState()).to.deep.include({ serial: 4, users: left })
       expect(server.report().users.size).to.equal(0)
     })
@@ -274,18 +272,15 @@ describe('users state', function () {
       writeBranch(7, { ...adaEntry, email: 'Ada@example.com' }, bobEntry, { ...lost, creation: 'nameless' })
       const theirs = readState('branch.json')
       const changes = [
-        { email: ada, id: 'usr_1', status: 'changed', other: null },
-        { email: bob, id: 'usr_2', status: 'added', other: null },
-        { email: eve, id: null, status: 'changed', other: null },
-      ]
+        { email: ada, id: 'usr_1', status: 'changed' },
+        { email: bob, id: 'usr_2', status: 'added' },
+        { email: eve, id: null, status: 'changed' },
+      ].map((change) => ({ ...change, other: null }))
       expect(printedBy(await merge('--dry-run', '--json'))).to.deep.equal(changes)
       expect(readState().serial).to.equal(3)
       expect(printedBy(expectSuccess(await merge('--json')))).to.deep.equal(changes)
-      const merged = [
-        { ...adaEntry, hashes: { name: 'AAAAAAAAAAA' } },
-        bobEntry,
-        { ...lost, creation: 'nameless' },
-      ]
+      const both = { ...adaEntry, hashes: { name: 'AAAAAAAAAAA' } }
+      const merged = [both, bobEntry, { ...lost, creation: 'nameless' }]
       expect(readState()).to.deep.include({ serial: 8, users: merged })
       expect(readState('branch.json')).to.deep.equal(theirs)
       expect((await merge()).stdout).to.equal('')
@@ -435,10 +430,8 @@ describe('users import --state', () => {
     const hashes = { ...entry?.hashes, ...hashesOf({ role: 'admin' }) }
     await changeState((state) => state.note({ email: ada, id: entry?.id, hashes }))
     expectSuccess(await importFile(`${text}${bob},Bob,secret-word,editor\n`))
-    expect(entries().map((one) => one.hashes)).to.deep.equal([
-      hashesOf({ name: 'Ada', role: 'editor' }),
-      hashesOf({ name: 'Bob', role: 'editor' }),
-    ])
+    const sent = ['Ada', 'Bob'].map((name) => hashesOf({ name, role: 'editor' }))
+    expect(entries().map((one) => one.hashes)).to.deep.equal(sent)
   })
 
   it('keeps the id of a user that was created again since an earlier run', async () => {
@@ -494,5 +487,259 @@ describe('users import --state', () => {
   it('writes no state file with --dry-run', async () => {
     expectSuccess(await importFile(rows(1), '--dry-run'))
     expect(exists()).to.equal(false)
+  })
+})
+
+describe('users diff', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startScriptedServer)
+
+  const ada = { id: 'usr_ada', email: 'ada@example.com', name: 'Ada' }
+  const about = { id: 'usr_bob', email: 'bob@example.com' }
+  const bob = { ...about, name: 'Bob', metadata: { team: 'a', api_key: 'old-one' } }
+
+  /** Responds with users by ID. The requests are listed as `GET usr_ada`. */
+  const requests: string[] = []
+  async function serve(users: Record<string, Behavior>): Promise<void> {
+    requests.length = 0
+    await server.serve({
+      choose: ({ method, path }) => {
+        const id = path.split('/').at(-1) ?? ''
+        requests.push(`${method} ${id}`)
+        return users[id] ?? failing(404, 'not_found', 'There is no such user')
+      },
+    })
+  }
+
+  const write = (name: string, text: string) => writeFileSync(join(sandbox.home, name), text)
+  /** Writes a file with these users. */
+  const writeUsers = (...names: ('ada' | 'bob' | 'cid')[]) =>
+    write('users.csv', `email,name\n${names.map((name) => `${name}@example.com,${nameOf[name]}\n`).join('')}`)
+  const nameOf = { ada: 'Ada', bob: 'Bob', cid: 'Cid' }
+
+  /** A state file with users of whom these values were sent, and when they were read. */
+  function writeState(
+    users: Record<string, { checkedAt?: string; [path: string]: string | undefined }>,
+  ): void {
+    const lines = Object.entries(users).map(([name, { checkedAt, ...sent }]) => {
+      const hashes = Object.fromEntries(
+        Object.entries(sent).map(([path, to]) => [path, hashOfField(path, to)]),
+      )
+      return JSON.stringify({ email: `${name}@example.com`, id: `usr_${name}`, hashes, checkedAt })
+    })
+    const head = `{"format":"chatctl-users-state","v":1,"service":"${server.url}/","serial":4,"users":[\n`
+    write('users.state.json', `${head}${lines.join(',\n')}\n]}\n`)
+  }
+
+  function diff(args: readonly string[], options: HostOptions = {}): Promise<Run> {
+    return runChatctl(sandbox, ['users', 'diff', ...args], { cwd: sandbox.home, service: server, ...options })
+  }
+
+  const file = JSON.stringify([
+    { email: 'ada@example.com', name: 'Ada', role: 'admin' },
+    { email: 'bob@example.com', name: 'Robert', metadata: { team: 'b', api_key: 'new-one' } },
+    { email: 'new@example.com', name: 'New' },
+  ])
+
+  it('does not take a response without any field of a user for a user without values', async () => {
+    await serve({ usr_ada: json(200, { result: ada }) })
+    writeUsers('ada')
+    writeState({ ada: {} })
+    const run = await diff(['users.csv'])
+    expect(run.exitCode, run.stdout).to.equal(9)
+    expect(run.stdout + run.stderr).to.contain('contains no field of a user')
+  })
+
+  it('shows what differs from the service, and from what was last sent', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, bob) })
+    write('users.json', file)
+    writeState({ ada: { role: 'admin' }, bob: { name: 'Rob', 'metadata.team': 'a' }, gone: {} })
+    expect(await diff(['users.json'])).to.include({
+      exitCode: 0,
+      stdout: [
+        '! bob@example.com',
+        '    name              "Bob"        → "Robert" (drifted)',
+        '    metadata.team     "a"          → "b"',
+        '    metadata.api_key  "[redacted]" → "[redacted]"',
+        '+ create new@example.com  name "New"',
+        '- gone@example.com unmanaged: in the state file, but not in the files',
+        '',
+        '1 to create, 1 to change (1 drifted), 1 unchanged, 1 unmanaged.',
+        'Drifted: someone else has changed a value since chatctl sent it.',
+        'Unmanaged users remain: the service offers no way to delete a user.\n',
+      ].join('\n'),
+    })
+    expect(requests.toSorted()).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
+  })
+
+  it('prints one JSON object, and exits 10 with --exit-code', async () => {
+    await serve({ usr_bob: json(200, bob) })
+    write('users.csv', 'email,name,role\nbob@example.com,Robert,admin\n')
+    writeState({ bob: {} })
+    const { exitCode, stdout } = await diff(['users.csv', '--json', '--exit-code'])
+    expect(exitCode).to.equal(10)
+    const { counts, ...rest } = JSON.parse(stdout)
+    expect(counts).to.include({ change: 1, unchanged: 0 })
+    expect(rest).to.deep.equal({
+      service: `${server.url}/`,
+      state: 'users.state.json',
+      users: [
+        {
+          email: 'bob@example.com',
+          id: 'usr_bob',
+          action: 'change',
+          changes: [
+            { path: 'name', from: 'Bob', to: 'Robert' },
+            { path: 'role', from: null, to: 'admin', compared_with: 'unknown' },
+          ],
+        },
+      ],
+      unmanaged: [],
+    })
+  })
+
+  it('exits 10 with --exit-code if a user is missing, and 9 if one could not be read', async () => {
+    await serve({ usr_ada: failing(500, 'internal', 'Broken') })
+    writeUsers('ada', 'bob')
+    writeState({ ada: {}, bob: {} })
+    const failed = await diff(['users.csv', '--exit-code', '--retries', '0'])
+    expect(failed.exitCode).to.equal(9)
+    expect(failed.stderr).to.include(
+      'Error: 1 of 2 known users could not be compared, so their differences are unknown',
+    )
+    expect(failed.stdout).to.include('! ada@example.com failed: ').and.include('! bob@example.com missing: ')
+
+    writeUsers('bob')
+    expect((await diff(['users.csv', '--exit-code'])).exitCode).to.equal(10)
+  })
+
+  it('reads no user with --no-refresh, and says so', async () => {
+    await serve({})
+    write('users.json', file)
+    writeState({ ada: { name: 'Ada', role: 'admin' }, bob: { name: 'Bob' } })
+    const { exitCode, stdout, stderr } = await diff(['users.json', '--no-refresh'])
+    expect({ exitCode, requests }).to.deep.equal({ exitCode: 0, requests: [] })
+    expect(stdout.split('\n').slice(0, 6)).to.deep.equal([
+      '~ bob@example.com',
+      '    name              not as last sent   → "Robert"',
+      '    metadata.team     last value unknown → "b"',
+      '    metadata.api_key  last value unknown → "[redacted]"',
+      '+ create new@example.com  name "New"',
+      '',
+    ])
+    expect(stdout).to.include('1 to create, 1 to change, 1 not read.')
+    expect(stderr).to.include('no user was read')
+  })
+
+  it('reads the least recently read users with --limit-reads, and remembers when', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, { ...bob, name: 'Eve' }) })
+    writeUsers('ada', 'bob')
+    writeState({ ada: { name: 'Ada' }, bob: { name: 'Bob', checkedAt: '2026-01-01T00:00:00.000Z' } })
+    const first = await diff(['users.csv', '--limit-reads', '1'])
+    expect(first.stdout).to.equal('No changes known: 1 unchanged, 1 not read.\n')
+    const second = await diff(['users.csv', '--limit-reads', '1'])
+    expect(second.stdout).to.include('! bob@example.com\n    name  "Eve" → "Bob" (drifted)')
+    expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
+    const { serial, users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
+    expect(serial).to.equal(6)
+    expect(users[0].checkedAt).to.match(/^20\d\d-/)
+  })
+
+  it('shows drift that an earlier run with --limit-reads found until the user is read again', async () => {
+    const users = { usr_ada: json(200, { ...ada, name: 'Eve' }), usr_bob: json(200, bob) }
+    await serve(users)
+    writeUsers('ada', 'bob', 'cid')
+    writeState({
+      ada: { name: 'Ada' },
+      cid: { name: 'Cid' },
+      bob: { name: 'Bob', checkedAt: '2026-01-01T00:00:00.000Z' },
+    })
+    const codes: (number | null)[] = []
+    let last = ''
+    const check = async () => {
+      const { exitCode, stdout } = await diff(['users.csv', '--limit-reads', '1', '--exit-code'])
+      codes.push(exitCode)
+      last = stdout
+    }
+    for (const _ of [1, 2, 3]) await check()
+    expect(codes).to.deep.equal([10, 10, 10])
+    expect(last).to.include('ada@example.com').and.include('(drifted)')
+    expect(last).to.include('! cid@example.com missing')
+    users.usr_ada = json(200, ada)
+    await check()
+    expect(last).not.to.include('ada@example.com')
+  })
+
+  it('says after Ctrl-C how much was compared', async () => {
+    await server.serve({
+      choose: () => {
+        run.interrupt()
+        return json(200, ada)
+      },
+    })
+    writeUsers('ada', 'bob')
+    writeState({ ada: {}, bob: {} })
+    const run = startChatctl(sandbox, ['users', 'diff', 'users.csv'], { service: server })
+    const { exitCode, stdout, stderr } = await run.ended
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 130, stdout: '' })
+    expect(stderr).to.include('Interrupted: 0 of 2 users were compared. Nothing was changed.')
+  })
+
+  it('writes nothing beside the files', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    write('users.csv', 'email,name\nada@example.com,Adele\n')
+    writeState({ ada: {} })
+    const before = readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')
+    await diff(['users.csv'])
+    expect(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')).to.equal(before)
+    expect(existsSync(join(sandbox.home, 'users.state.json.lock'))).to.equal(false)
+  })
+
+  it('saves a plan that it can show without the service', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, bob) })
+    write('users.json', file)
+    writeState({ ada: { role: 'admin' }, bob: {} })
+    const made = await diff(['users.json', '--save', 'users.plan', '--json'])
+    expect(made.stderr).to.include('users apply users.plan')
+    const shown = await diff(['users.plan', '--json', '--exit-code'])
+    expect(shown.exitCode).to.equal(10)
+    expect(JSON.parse(shown.stdout)).to.deep.equal(JSON.parse(made.stdout))
+    expect(requests).to.have.length(2)
+    const refused = await diff(['users.plan', '--file', 'users.json'])
+    expectFailure(refused, 2, 'cannot be combined with other files')
+    expectFailure(await diff(['users.json', '--save', 'users.json']), 2, 'exists and is not a plan')
+  })
+
+  it('names the state file that does not exist yet', async () => {
+    await serve({})
+    writeUsers('ada')
+    const { stdout, stderr } = await diff(['users.csv'])
+    expect(stdout).to.include('1 to create.')
+    expect(stderr.replace(/\s+/g, ' ')).to.include(
+      'There is no state file users.state.json yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state users.state.json',
+    )
+  })
+
+  it('reads a map in YAML from stdin with --format, within --quota', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    writeState({ ada: {} })
+    const clock = hurriedClock()
+    const stdin = 'x: &x { name: Ada }\nusers:\n  - { <<: *x, email: ada@example.com }\n'
+    const run = await diff(['-', '--format', 'yaml', '--quota', '1/h'], { stdin, host: { clock } })
+    expect(run).to.include({ exitCode: 0, stdout: 'No changes: 1 user as in the files.\n' })
+  })
+
+  it('sends nothing if the files or the state file are invalid', async () => {
+    await serve({})
+    write('users.csv', 'email,name\nada@,Ada\n')
+    writeState({ ada: {} })
+    expectFailure(await diff(['users.csv']), 2, 'users.csv:2:1: "ada@" is not a valid email address')
+    writeUsers('ada')
+    const state = readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')
+    write('users.state.json', state.replace(`${server.url}/`, 'https://other.example'))
+    expectFailure(await diff(['users.csv']), 7, 'https://other.example')
+    expectFailure(await diff([]), 2, 'No file of users was given')
+    expectFailure(await diff(['users.csv', 'more.csv']), 2, 'Unexpected argument more.csv')
+    expect(requests).to.deep.equal([])
   })
 })

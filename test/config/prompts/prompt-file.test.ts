@@ -35,9 +35,8 @@ describe('a prompt file', () => {
         const asWritten = body.replaceAll('\n', newline)
         const { message, maxTokens, ...found } = fillPrompt(parsePrompt('p.md', file), filling)
         expect(message).to.equal(asWritten.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd())
-        expect({ ...found, ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }) }).to.deep.equal(
-          given,
-        )
+        const { max_tokens, ...others } = given
+        expect([maxTokens, found]).to.deep.equal([max_tokens, others])
       }),
     ))
 
@@ -66,10 +65,7 @@ describe('a prompt file', () => {
   const faulty: [text: string, ...messages: string[]][] = [
     ['---\nmode: x\n---\n', 'p.md:2:1: mode is an unknown key; did you mean model?'],
     ['---\nmaxTokens: 1\n---\n', 'p.md:2:1: maxTokens is an unknown key; did you mean max_tokens?'],
-    [
-      '---\nlang: x\n---\n',
-      'p.md:2:1: lang is an unknown key; known keys: model, temperature, max_tokens, system',
-    ],
+    ['---\nx: x\n---\n', 'p.md:2:1: x is an unknown key; known keys: model, temperature, max_tokens, system'],
     ['---\ntemperature: "1"\n---\n', 'p.md:2:14: temperature must be a number: remove the quotes'],
     ['---\ntemperature: .inf\n---\n', 'p.md:2:14: temperature must be a number'],
     ['---\ntemperature: 0.12345678901234567890123\n---\n', 'p.md:2:14: temperature must be a number'],
@@ -119,12 +115,9 @@ describe('filling a prompt', () => {
     })
 
   it('names every variable that has no value', () => {
-    const { kind, message, hint } = thrownFailure(fill({ level: 'B1' }))
-    expect({ kind, message, hint }).to.deep.equal({
-      kind: 'usage',
-      message: 'Prompt "p" needs a value for language, tone',
-      hint: 'set language and tone',
-    })
+    const message = 'Prompt "p" needs a value for language, tone'
+    const failure = thrownFailure(fill({ level: 'B1' }))
+    expect(failure).to.include({ kind: 'usage', message, hint: 'set language and tone' })
   })
 
   it('names every value that has no variable, and the nearest variable', () => {

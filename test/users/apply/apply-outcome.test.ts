@@ -7,6 +7,7 @@ import { readCommand } from '../../../src/system/split-command.ts'
 import { runPasswordCommand } from '../../../src/users/apply/password-source.ts'
 import type { UserOutcome } from '../../../src/users/apply/user-outcome.ts'
 import { readField, type WantedUser } from '../../../src/users/managed-fields.ts'
+import type { StateEntry } from '../../../src/users/state/state-entry.ts'
 import { failureOf } from '../../client/capture.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -44,10 +45,22 @@ describe('the outcome of applying a user', () => {
     return outcomes[0] as UserOutcome
   }
   const entry = async () => (await trial.entries())[0]
+  /** Someone else changes all users. */
+  const change = (fields: object) => {
+    for (const user of trial.service.users.values()) Object.assign(user, fields)
+  }
+  /** Adds a user that is also in the state. */
+  const addKnown = async (fields: object = {}, known: Partial<StateEntry> = {}) => {
+    const { id } = trial.service.add({ email, ...fields })
+    const state = await trial.openState()
+    state.note({ email, id, hashes: {}, ...known })
+    await state.close()
+    return id
+  }
 
   it('is a conflict without a read before the plan, if the value is not the one that was last sent', async () => {
     await applied()
-    for (const user of trial.service.users.values()) user.name = 'Eve'
+    change({ name: 'Eve' })
     expect((await trial.run([{ ...ada, name: 'Ada L.' }], { refresh: false })).outcomes[0]).to.deep.include({
       status: 'conflict',
       mismatches: [{ path: 'name', expected: undefined, found: 'Eve' }],
@@ -56,46 +69,42 @@ describe('the outcome of applying a user', () => {
 
   it('is no conflict if someone else made the same change', async () => {
     await applied()
-    const between = () => {
-      for (const user of trial.service.users.values()) user.name = 'Ada L.'
-    }
+    const between = () => change({ name: 'Ada L.' })
     const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
     expect(outcomes[0]?.status).to.equal('unchanged')
     expect(trial.service.requests).not.to.include(`PATCH ${email}`)
   })
 
   it('is unchanged, and nothing is sent, if only the first reading shows that it has the wanted values', async () => {
-    const { id } = trial.service.add({ email, name: 'Ada', settings: { theme: 'light' } })
-    const state = await trial.openState()
-    state.note({ email, id, hashes: {}, found: { name: 'drifted-abc' } })
-    await state.close()
+    const user = { name: 'Ada', settings: { theme: 'light' } }
+    const id = await addKnown(user, { found: { name: 'drifted-abc' } })
     const run = (wanted: WantedUser) => trial.run([wanted], { refresh: false })
     expect((await run({ email, name: 'Ada' })).outcomes[0]?.status).to.equal('unchanged')
     expect(trial.service.requests).to.deep.equal([`GET ${email}`])
     expect(await entry()).to.deep.equal({ email, id, hashes: { name: hashOfField('name', 'Ada') } })
     trial.service.onRequest = (request) => expect(request).not.to.contain('ASSIGN')
-    expect((await run({ email, name: 'Ada', settings: { theme: 'dark' } })).outcomes[0]?.status).to.equal(
-      'changed',
-    )
+    const { outcomes } = await run({ email, name: 'Ada', settings: { theme: 'dark' } })
+    expect(outcomes[0]?.status).to.equal('changed')
     expect(trial.service.users.get(id)?.settings).to.deep.equal({ theme: 'dark' })
   })
 
-  it('is a conflict, and nothing is sent, if the ID belongs to a user with another email', async () => {
+  it('is a conflict, and nothing is sent, if the ID belongs to a user with another email, or to none', async () => {
     await applied()
-    const between = () => {
-      for (const user of trial.service.users.values()) user.email = 'eve@example.com'
-    }
+    const between = () => change({ email: 'eve@example.com' })
     const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between, refresh: false })
     expect(outcomes[0]?.failure?.message).to.contain('has the email "eve@example.com" on the service')
     expect(outcomes[0]?.status).to.equal('conflict')
     expect(trial.service.requests.join()).not.to.contain('PATCH')
+    trial.service.users.clear()
+    const gone = await trial.run([{ ...ada, name: 'Ada M.' }], { refresh: false })
+    expect(gone.outcomes[0]?.failure?.message).to.equal('The user "usr_1" no longer exists')
+    expect(gone.outcomes[0]?.status).to.equal('conflict')
   })
 
   it('is nameless if the response to the create has the ID of another user', async () => {
     trial.service.nextId = 'usr_1'
-    const { outcomes } = await trial.run([ada, { email: 'bob@example.com', role: 'member' }], {
-      concurrency: 1,
-    })
+    const users = [ada, { email: 'bob@example.com', role: 'member' }]
+    const { outcomes } = await trial.run(users, { concurrency: 1 })
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'nameless'])
     expect(outcomes[1]?.failure?.message).to.equal(`The response has the ID "usr_1" of ${email}`)
     const shown = (await trial.entries()).map(({ id, creation }) => id ?? creation)
@@ -134,25 +143,17 @@ describe('the outcome of applying a user', () => {
     ['', 'a', 'a b', 'changed'],
     ['a b', '', 'a b', 'changed'],
   ]
-  const granted = (names: string) =>
-    names
-      .split(' ')
-      .filter(Boolean)
-      .map((name) => `${name}:chat`)
+  const granted = (names: string) => [...names.matchAll(/\w+/g)].map(([name]) => `${name}:chat`)
   for (const [last, now, shown, status] of sets)
     it(`is ${status} if "${last}" was sent last, "${now}" is sent, and the response has the permissions "${shown}"`, async () => {
-      const { id } = trial.service.add({ email })
-      const state = await trial.openState()
       const before: Record<string, string> =
         last === '' ? {} : { permissions: hashOfField('permissions', granted(last)) }
-      state.note({ email, id, hashes: before })
-      await state.close()
+      const id = await addKnown({}, { hashes: before })
       trial.service.assigned = { user_id: id, permissions: granted(shown) }
+      const wanted = now === '' ? { role: 'admin' } : { permissions: granted(now) }
       // Also the next run, until the service removes the permission.
       for (const _ of status === 'changed' ? [1] : [1, 2]) {
-        const outcome = await applied(
-          now === '' ? { email, role: 'admin' } : { email, permissions: granted(now) },
-        )
+        const outcome = await applied({ email, ...wanted })
         expect(outcome.status).to.equal(status)
         if (status === 'changed') return
         expect(outcome.failure?.message).to.contain('permissions did not take effect: expected')
@@ -180,9 +181,8 @@ describe('the outcome of applying a user', () => {
         return { ...user, name: isShown ? user.name : meanwhile }
       }
     }
-    const statuses = ({ outcomes }: { outcomes: UserOutcome[] }) => [
-      ...new Set(outcomes.map(({ status }) => status)),
-    ]
+    const statuses = ({ outcomes }: { outcomes: UserOutcome[] }) =>
+      outcomes.map(({ status }) => status).filter((status, index, all) => index === all.indexOf(status))
 
     it('is changed, and one wait at the end is for all users', async () => {
       late(3_000)
@@ -237,20 +237,11 @@ describe('the outcome of applying a user', () => {
     })
   })
 
-  it('is a conflict if the user was removed after the plan', async () => {
-    await applied()
-    const between = () => trial.service.users.clear()
-    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
-    expect(outcomes[0]?.failure?.message).to.equal('The user "usr_1" no longer exists')
-    expect(outcomes[0]?.status).to.equal('conflict')
-  })
-
   it('is not applied if the service keeps another value, which is not recorded as sent', async () => {
     await applied()
     let reads = 0
     trial.service.onRequest = (request) => {
-      if (request !== `GET ${email}` || ++reads === 1) return
-      for (const user of trial.service.users.values()) user.name = 'ADA'
+      if (request === `GET ${email}` && ++reads > 1) change({ name: 'ADA' })
     }
     expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({
       status: 'not_applied',
@@ -264,13 +255,7 @@ describe('the outcome of applying a user', () => {
     metadata: { company: 'Old', hr_id: 7, phone: null },
     settings: { theme: 'light', notifications_enabled: false, layout: 'wide' },
   }
-  const addOthers = async () => {
-    const { id } = trial.service.add({ email, ...others })
-    const state = await trial.openState()
-    state.note({ email, id, hashes: {} })
-    await state.close()
-    return trial.service.users.get(id)
-  }
+  const addOthers = async () => trial.service.users.get(await addKnown(others))
 
   it('is changed without the loss of keys that the files do not have, if the service replaces all keys', async () => {
     const user = await addOthers()
@@ -433,9 +418,7 @@ describe('applying users to a service that loses responses', function () {
         const file = runs.at(-1)?.file ?? []
         const { outcomes, ended } = await trial.run(file, { retries: () => true })
         if (ended !== undefined) throw ended
-        expect(outcomes.map(({ status }) => status)).to.satisfy((statuses: string[]) =>
-          statuses.every((status) => ['created', 'changed'].includes(status)),
-        )
+        for (const { status } of outcomes) expect(status).to.be.oneOf(['created', 'changed'])
         await expectAgreement(trial)
         for (const wanted of file) {
           const [user, ...others] = trial.service.withEmail(wanted.email)

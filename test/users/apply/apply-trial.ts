@@ -30,8 +30,6 @@ export interface RunOptions {
   between?: () => void
   /** Whether users are read before they are compared. */
   refresh?: boolean
-  /** Whether missing users are created again. */
-  recreates?: boolean
   concurrency?: number
   signal?: AbortSignal
 }
@@ -89,16 +87,12 @@ export class ApplyTrial {
     }
   }
 
-  #plan(
-    wanted: readonly WantedUser[],
-    state: UsersState,
-    { retries, refresh = true, recreates }: RunOptions,
-  ) {
+  #plan(wanted: readonly WantedUser[], state: UsersState, { retries, refresh = true }: RunOptions) {
     return wanted.flatMap((user): PlannedUser[] => {
       const entry = state.find(user.email)
       const difference = compareUser(user, entry, refresh ? this.#read(entry?.id) : 'unread')
       const { action, email } = difference
-      if (action === 'create' || action === 'change' || (action === 'missing' && recreates))
+      if (action === 'create' || action === 'change')
         return [{ wanted: user, difference, ...(entry && { hashes: entry.hashes }) }]
       if (action !== 'unknown' || entry?.creation !== 'unknown' || !retries?.(email)) return []
       return [{ wanted: user, difference: { ...compareUser(user, undefined, 'unread'), action } }]

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { parse } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure, expectSuccess } from '../../support/expect-failure.ts'
-import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { ledgersOf } from '../../support/recorded-changes.ts'
 import type { Run } from '../../support/run-chatctl.ts'
@@ -13,7 +12,6 @@ import {
   limited,
   type RecordedRequest,
   reset,
-  serveHandler,
   startScriptedServer,
 } from '../../support/scripted-server.ts'
 import { printedBy as counts, runAgainst, serveUsers } from '../users-run.ts'
@@ -54,22 +52,6 @@ describe('an import after other commands and runs', function () {
   const limitAfter = (most: number) => {
     behave = (_, count) => (count > most ? limited({ 'retry-after': '600' }) : json(200, {}))
   }
-
-  it('takes no user from a response that had the ID of another one, in any run', async () => {
-    behave = () => json(201, { id: 'u1' })
-    write('a.csv', 'email,role', 'a@x.org,')
-    await importing('a.csv')
-    write('b.csv', 'email,role', 'b@x.org,admin')
-    for (const requests of [1, 0]) {
-      const run = await importing('b.csv')
-      expect([run.exitCode, sent().length]).to.deep.equal([9, requests])
-      expect(run.stderr).to.match(/the user was created, but|about another one/)
-    }
-    read = json(200, { email: 'a@x.org' })
-    write('pair.csv', 'id,email,role', 'u1,b@x.org,admin')
-    expect((await importing('pair.csv')).exitCode).to.equal(2)
-    expect(sent()).to.deep.equal([])
-  })
 
   it('counts what users create made, which no resolution changes', async () => {
     write('a.csv', 'email', 'a@x.org')
@@ -300,11 +282,8 @@ describe('importing a file of users again after it has changed', function () {
       await importText('users.csv', two)
       const again = (...flags: string[]) => importText('again.csv', `${two}c@x.org,C,\n`, ...flags)
       await again()
-      expect(counts(await again('--allow-duplicates'))).to.include({
-        created: 2,
-        already_done: 1,
-        requests: 4,
-      })
+      const duplicated = counts(await again('--allow-duplicates'))
+      expect(duplicated).to.include({ created: 2, already_done: 1, requests: 4 })
       for (const flags of [[], ['--allow-duplicates']])
         expect(counts(await again(...flags))).to.include({ requests: 0 })
       expect(creates('a@x.org')).to.have.length(2)
@@ -361,9 +340,7 @@ describe('importing a file of users again after it has changed', function () {
         const done = await importText('copy.csv', text)
         expect(done.exitCode).to.equal(9)
         expect(counts(done)).to.include({ created: 1, unknown: 1 })
-        expect(done.stderr)
-          .to.contain('may have created this user')
-          .and.contain('--on-unknown retry --line 3')
+        expect(done.stderr).to.match(/may have created this user(.|\n)*--on-unknown retry --line 3/)
         expectSuccess(await importText('copy.csv', text, '--on-unknown', 'created', '--id', idOf('a@x.org')))
         expect(sent()).to.deep.equal([assigned('a@x.org')])
       })
@@ -385,13 +362,6 @@ describe('importing a file of users again after it has changed', function () {
       home.write('more.csv', `${two}c@x.org,C,\n`)
       expect((await home.users('import', 'more.csv')).exitCode).to.equal(3)
       expect((await home.users('import', 'more.csv', '--close')).stderr).to.contain('No unfinished import')
-    })
-
-    it('does not change users of another service', async () => {
-      await importText('users.csv', two)
-      await using other = await serveHandler(new UsersHandler())
-      const line = ['users', 'import', 'users.csv', '--yes', '--json']
-      expect(counts(await home.chatctl(line, { service: other }))).to.include({ created: 2 })
     })
   })
 })
@@ -525,9 +495,7 @@ describe('an import with many rows whose outcome is unknown', function () {
   const importing = (...flags: string[]) => users('import', path, '--yes', ...flags)
   const close = (...flags: string[]) => users('import', path, '--close', ...flags)
   const imports = async () =>
-    counts(await home.chatctl(['doctor', '--json'])).filter(
-      ({ check }: { check: string }) => check === 'imports',
-    )
+    counts(await home.chatctl(['doctor', '--jq', '[.[] | select(.check == "imports")]']))
 
   it('names ten of the rows, writes all of them to a file, and prints counts', async () => {
     const list = home.path('users.unknown.csv')
@@ -556,9 +524,8 @@ describe('an import with many rows whose outcome is unknown', function () {
     expect(await imports()).to.have.length(1)
     const text = home.read('users.jsonl')
     rmSync(path)
-    expect(counts(expectSuccess(await close('--json')))).to.deep.equal([
-      { file: path, service: `${server.url}/`, rows, sent: rows, unknown },
-    ])
+    const closed = { file: path, service: `${server.url}/`, rows, sent: rows, unknown }
+    expect(counts(expectSuccess(await close('--json')))).to.deep.equal([closed])
     expect((await imports())[0]).to.include({ status: 'ok', hint: null })
     expectFailure(await close(), 2, 'No unfinished import')
     home.write('users.jsonl', text)

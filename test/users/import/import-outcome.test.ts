@@ -55,7 +55,7 @@ describe('the outcome of a request of an import', function () {
     return done
   }
   const statuses = () => rows().map(({ status }) => status)
-  const known = () => rows().map(({ id, status }) => [id, status])
+  const known = () => rows().map(({ id, status }) => `${id} ${status}`.trim())
   const sent = () => changes().length
   const emails = (...names: string[]) => names.map((name) => `${name}@example.com\n`).join('')
   const state = ['--state', 'users.state.json']
@@ -126,11 +126,7 @@ describe('the outcome of a request of an import', function () {
     expect([done.exitCode, sent()], done.stderr).to.deep.equal([1, 1])
     expect(done.stderr).to.contain('2 rows are left').and.contain('(ENOSPC)')
     expect(printedBy(done)).to.include({ created: 1, unknown: 0, remaining: 2 })
-    expect(known()).to.deep.equal([
-      ['usr_1', 'created'],
-      ['', 'skipped'],
-      ['', 'skipped'],
-    ])
+    expect(known()).to.deep.equal(['usr_1 created', 'skipped', 'skipped'])
     behave = (_, count) => json(201, { id: `usr_${count}` })
     expectSuccess(await run())
     expect(statuses()).to.deep.equal(['created', 'created', 'created'])
@@ -201,11 +197,7 @@ describe('the outcome of a request of an import', function () {
       expect(refused.stderr).to.contain(words)
     }
     await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
-    expect(known()).to.deep.equal([
-      ['', 'unknown'],
-      ['u2', 'created'],
-      ['', 'unknown'],
-    ])
+    expect(known()).to.deep.equal(['unknown', 'u2 created', 'unknown'])
     expect(changes().filter((request) => request.endsWith('/permissions'))[0]).to.equal(
       'POST /v1/users/u2/permissions',
     )
@@ -224,9 +216,8 @@ describe('the outcome of a request of an import', function () {
   it('cannot be resolved with retry if the user is known to exist', async () => {
     write('email,role\na@example.com,editor\n')
     behave = () => answer(201)
-    expect((await run()).stderr)
-      .to.contain('--on-unknown created')
-      .and.not.contain('retry')
+    const { stderr } = await run()
+    expect(stderr).to.contain('--on-unknown created').and.not.contain('retry')
   })
 
   it('is reported also if the file of failed rows cannot be written', async () => {
@@ -247,11 +238,7 @@ describe('the outcome of a request of an import', function () {
     )
     write(admins('a', 'b', 'c'))
     await fails()
-    expect(known()).to.deep.equal([
-      ['u1', 'created'],
-      ['', 'unknown'],
-      ['', 'unknown'],
-    ])
+    expect(known()).to.deep.equal(['u1 created', 'unknown', 'unknown'])
     expect(changes().filter((request) => request.endsWith('/permissions'))).to.have.length(1)
     expect(entries()).to.have.length(2)
     expect(entries()[0]).to.include({ id: 'u1' })
@@ -259,10 +246,7 @@ describe('the outcome of a request of an import', function () {
     // Also if another import has created the user of that row.
     write(admins('d', 'a'), 'others.csv')
     await run()
-    expect(known()).to.deep.equal([
-      ['', 'unknown'],
-      ['u1', 'created'],
-    ])
+    expect(known()).to.deep.equal(['unknown', 'u1 created'])
   })
 
   it('is failed for a create whose response has another name, which no other import sends again', async () => {
@@ -282,11 +266,7 @@ describe('the outcome of a request of an import', function () {
     const others = { u1: 'z@example.com', u2: 'y@example.com', u3: 'c@example.com' }
     behave = ({ path: at }) => json(200, { email: others[at.split('/')[3] as 'u1'] })
     await fails(...state)
-    expect(known()).to.deep.equal([
-      ['u1', 'failed'],
-      ['u2', 'failed'],
-      ['u3', 'updated'],
-    ])
+    expect(known()).to.deep.equal(['u1 failed', 'u2 failed', 'u3 updated'])
     expect(rows()[0]?.['error']).to.equal(
       'the request changed another user: the response has the email "z@example.com", not "a@example.com"',
     )

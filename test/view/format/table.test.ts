@@ -21,17 +21,12 @@ import {
 import { userView } from '../../../src/view/users.ts'
 import { anyText } from '../../contract/any-json.ts'
 import { codePoint } from '../../support/code-point.ts'
+import { noUsers } from '../../users/any-users.ts'
 
 const key = {
-  id: 'key_01m805esanbm9jx5r0q2cgkxp4',
-  name: 'a bot for the pipeline',
-  tier: 'pro',
-  limit: 1000,
-  created_at: '2026-01-02T03:04:05.678Z',
-  last_used_at: null,
-  revoked_at: null,
-  user_email: 'ada@example.com',
-  permissions: ['read:users', 'write:users'],
+  ...{ id: 'key_01m805esanbm9jx5r0q2cgkxp4', name: 'a bot for the pipeline', tier: 'pro', limit: 1000 },
+  ...{ created_at: '2026-01-02T03:04:05.678Z', last_used_at: null, revoked_at: null },
+  ...{ user_email: 'ada@example.com', permissions: ['read:users', 'write:users'] },
   expires_at: '2027-01-02T03:04:05.678Z',
 }
 
@@ -84,29 +79,22 @@ describe('a table', () => {
     ))
 
   it('with one record has a line for each value, including nested values, and none for empty values', () => {
-    const user = {
-      id: 'u1',
-      email: 'a@b.co',
-      metadata: {},
-      settings: { theme: 'dark', deep: { at: [1, 2] } },
-    }
-    expect(table(userView, user)).to.equal(
-      [
-        'KEY               VALUE',
-        'id                u1',
-        'email             a@b.co',
-        'settings.theme    dark',
-        'settings.deep.at  1, 2',
-        '',
-      ].join('\n'),
-    )
+    const settings = { theme: 'dark', deep: { at: [1, 2] } }
+    const text = table(userView, { id: 'u1', email: 'a@b.co', metadata: {}, settings })
+    expect(text.split('\n')).to.deep.equal([
+      'KEY               VALUE',
+      'id                u1',
+      'email             a@b.co',
+      'settings.theme    dark',
+      'settings.deep.at  1, 2',
+      '',
+    ])
   })
 
   it('wraps prose between words', () => {
     const message = { id: 'm1', role: 'user', content: 'one two three four five six seven eight' }
-    expect(table(historyView, { messages: [message] }, 40)).to.equal(
-      ['ROLE  CONTENT', 'user  one two three four five six seven', '      eight', ''].join('\n'),
-    )
+    const text = 'ROLE  CONTENT\nuser  one two three four five six seven\n      eight\n'
+    expect(table(historyView, { messages: [message] }, 40)).to.equal(text)
   })
 
   it('with one record shows each value below its name if IDs would be broken', () => {
@@ -141,10 +129,8 @@ describe('a table', () => {
 
   it('with one record fits into 20 columns', () => {
     const user = { id: 'u1', email: 'ada.lovelace@example.com', settings: { theme: 'dark' } }
-    for (const width of [20, 23, 26]) {
-      const text = table(userView, user, width)
-      for (const line of text.split('\n')) expect(line.length, text).to.be.at.most(width)
-    }
+    for (const width of [20, 23, 26])
+      for (const line of table(userView, user, width).split('\n')) expect(line.length).to.be.at.most(width)
   })
 
   // An algorithm that is cubic in the number of lines would exceed the timeout of the test.
@@ -192,16 +178,12 @@ const anyCell = fc.oneof(
 )
 
 describe('a Markdown table', () => {
-  it('has a heading, a delimiter row, and each value as code', () =>
-    expect(
-      markdownTable(
-        ['Key', 'Before'],
-        [
-          ['theme.mode', '"light"'],
-          ['app_name', ''],
-        ],
-      ),
-    ).to.equal('| Key | Before |\n| --- | --- |\n| `theme.mode` | `"light"` |\n| `app_name` |  |\n'))
+  it('has a heading, a delimiter row, and each value as code', () => {
+    const shown = markdownTable(['Key', 'Before'], Object.entries({ 'theme.mode': '"light"', app_name: '' }))
+    expect(shown).to.equal(
+      '| Key | Before |\n| --- | --- |\n| `theme.mode` | `"light"` |\n| `app_name` |  |\n',
+    )
+  })
 
   it('shows every value unchanged as code on one line, whatever it contains', () => {
     const anyTable = fc
@@ -261,35 +243,35 @@ describe('delimited output', () => {
 })
 
 describe('words wrapped at the width of a terminal', () => {
-  it('are broken between words, at 40 columns', () => {
-    const text = 'Compared with the configuration last sent from this machine: no differences'
-    expect(wrapWords(text, 40).split('\n')).to.deep.equal([
-      'Compared with the configuration last',
-      'sent from this machine: no differences',
-    ])
-  })
-
-  it('keep a command on one line, below the words that lead to it', () => {
-    const text = 'Check the current value with: chatctl settings get app_name --profile work'
-    expect(wrapWords(text, 40).split('\n')).to.deep.equal([
-      'Check the current value with:',
-      '  chatctl settings get app_name --profile work',
-    ])
-    const shown = wrapWords('Allow more time for one attempt with: --timeout 2m', 40).split('\n')
-    expect(shown).to.deep.equal(['Allow more time for one attempt with:', '  --timeout 2m'])
+  it('are broken between words, but not in a command, which is below the words that lead to it', () => {
     const two = 'For one message: chatctl chat send Hello. To begin a session: chatctl chat -- Hello'
-    expect(wrapWords(two, 32).split('\n')).to.deep.equal([
-      'For one message:',
-      '  chatctl chat send Hello',
-      'To begin a session:',
-      '  chatctl chat -- Hello',
-    ])
-    const seen = wrapWords('Error: --fork requires --resume or --continue', 40).split('\n')
-    expect(seen).to.deep.equal(['Error: --fork requires --resume or', '--continue'])
-    const listed = wrapWords('Error: chatctl chat send is refused, because it must be', 40).split('\n')
-    expect(listed).to.deep.equal(['Error: chatctl chat send is refused,', 'because it must be'])
     const command = '  chatctl users import users.csv --on-unknown retry --line 17'
-    expect(wrapWords(command, 40)).to.equal(command)
+    for (const [width, text, shown] of [
+      [
+        40,
+        'Compared with what was last sent from this machine',
+        'Compared with what was last sent from\nthis machine',
+      ],
+      [
+        40,
+        'Check the current value with: chatctl settings get app_name --profile work',
+        'Check the current value with:\n  chatctl settings get app_name --profile work',
+      ],
+      [
+        40,
+        'Allow more time for one attempt with: --timeout 2m',
+        'Allow more time for one attempt with:\n  --timeout 2m',
+      ],
+      [32, two, two.replaceAll(': ', ':\n  ').replace('. ', '\n')],
+      [40, 'Error: --fork requires --resume or --continue', 'Error: --fork requires --resume or\n--continue'],
+      [
+        40,
+        'Error: chatctl chat send is refused, because it must be',
+        'Error: chatctl chat send is refused,\nbecause it must be',
+      ],
+      [40, command, command],
+    ] as const)
+      expect(wrapWords(text, width)).to.equal(shown)
   })
 
   it('keep a word that is longer than a line, and lines that fit', () => {
@@ -300,6 +282,8 @@ describe('words wrapped at the width of a terminal', () => {
   })
 })
 
+const textOf = (spans: unknown): string => ((spans ?? []) as readonly Span[]).map(({ text }) => text).join('')
+
 describe('the differences of settings', () => {
   const changes = [
     { path: 'theme.primary_color', from: '#000000', to: '#3366FF' },
@@ -307,8 +291,7 @@ describe('the differences of settings', () => {
     { path: 'api.version', from: 'v1', to: 'v2', compared_with: 'last_sent' },
   ]
   const view = differenceView({ managed: 3, sentAt: '2026-01-02T03:04:05Z' })
-  const textAt = (width: number): string =>
-    ((view.text?.({ changes }, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
+  const textAt = (width: number): string => textOf(view.text?.({ changes }, width))
 
   it('have both values on the line of the key, if the terminal is wide enough', () =>
     expect(textAt(Infinity)).to.equal(
@@ -365,39 +348,17 @@ describe('the differences of settings', () => {
   })
 })
 
-const none = {
-  create: 0,
-  adopt: 0,
-  change: 0,
-  unchanged: 0,
-  drifted: 0,
-  missing: 0,
-  unknown: 0,
-  failed: 0,
-  unread: 0,
-  unmanaged: 0,
-}
-
 const users: PrintedUser[] = [
   {
-    email: 'ada@example.com',
-    id: null,
-    action: 'create',
-    changes: [
-      { path: 'name', from: null, to: 'Ada' },
-      { path: 'role', from: null, to: 'admin' },
-    ],
+    ...{ email: 'ada@example.com', id: null, action: 'create' },
+    changes: Object.entries({ name: 'Ada', role: 'admin' }).map(([path, to]) => ({ path, from: null, to })),
   },
   {
-    email: 'bob@example.com',
-    id: 'usr_1',
-    action: 'change',
+    ...{ email: 'bob@example.com', id: 'usr_1', action: 'change' },
     changes: [{ path: 'name', from: 'Bob', to: 'Robert' }],
   },
   {
-    email: 'eve@example.com',
-    id: 'usr_2',
-    action: 'change',
+    ...{ email: 'eve@example.com', id: 'usr_2', action: 'change' },
     changes: [
       { path: 'metadata.team', from: 'a team with quite a few words', to: null, drifted: true },
       { path: 'role', from: null, to: 'admin', compared_with: 'last_sent' },
@@ -407,10 +368,7 @@ const users: PrintedUser[] = [
   { email: 'kim@example.com', id: 'usr_3', action: 'missing', changes: [] },
   { email: 'max@example.com', id: null, action: 'unknown', changes: [] },
   {
-    email: 'zoe@example.com',
-    id: 'usr_4',
-    action: 'failed',
-    changes: [],
+    ...{ email: 'zoe@example.com', id: 'usr_4', action: 'failed', changes: [] },
     error: { code: 'server_error', message: 'The service failed (500)' },
   },
 ]
@@ -421,20 +379,13 @@ const differences: PrintedDifferences = {
   users,
   unmanaged: [{ email: 'old@example.com', id: 'usr_5' }],
   counts: {
-    ...none,
-    create: 1,
-    change: 2,
-    drifted: 1,
-    missing: 1,
-    unknown: 1,
-    failed: 1,
-    unchanged: 12_345,
-    unmanaged: 1,
+    ...{ ...noUsers, create: 1, change: 2, drifted: 1, missing: 1, unknown: 1, failed: 1 },
+    ...{ unchanged: 12_345, unmanaged: 1 },
   },
 }
+const same = { ...differences, users: [], unmanaged: [] }
 
-const textAt = (width: number, body = differences): string =>
-  ((userDifferenceView.text?.(body, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
+const textAt = (width: number, body = differences): string => textOf(userDifferenceView.text?.(body, width))
 
 describe('the differences of users', () => {
   it('have one line for each field, if the terminal is wide enough', () =>
@@ -485,13 +436,13 @@ describe('the differences of users', () => {
     ]))
 
   it('are one sentence if nothing differs', () => {
-    const same = { ...differences, users: [], unmanaged: [], counts: { ...none, unchanged: 2 } }
-    expect(textAt(80, same)).to.equal('No changes: 2 users as in the files.\n')
-    expect(userDifferenceView.markdown?.(same)).to.equal('No changes: 2 users as in the files.\n')
+    const two = { ...same, counts: { ...noUsers, unchanged: 2 } }
+    expect(textAt(80, two)).to.equal('No changes: 2 users as in the files.\n')
+    expect(userDifferenceView.markdown?.(two)).to.equal('No changes: 2 users as in the files.\n')
   })
 
   it('never claim that a user who was not read is unchanged', () => {
-    const unread = { ...differences, users: [], unmanaged: [], counts: { ...none, unchanged: 1, unread: 2 } }
+    const unread = { ...same, counts: { ...noUsers, unchanged: 1, unread: 2 } }
     expect(textAt(80, unread)).to.equal('No changes known: 1 unchanged, 2 not read.\n')
   })
 
@@ -508,13 +459,10 @@ describe('the differences of users', () => {
 
   it('can be written for 5,000 changes without a line that is too wide', () => {
     const many = Array.from({ length: 5000 }, (_, index) => ({
-      email: `user${index}@example.com`,
-      id: `usr_${index}`,
-      action: 'change' as const,
+      ...{ email: `user${index}@example.com`, id: `usr_${index}`, action: 'change' as const },
       changes: [{ path: 'name', from: 'Old', to: `New ${index}` }],
     }))
-    const text = textAt(60, { ...differences, users: many, unmanaged: [], counts: { ...none, change: 5000 } })
-    const lines = text.split('\n')
+    const lines = textAt(60, { ...same, users: many, counts: { ...noUsers, change: 5000 } }).split('\n')
     expect(lines).to.have.length(10_003)
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(60)
   })
