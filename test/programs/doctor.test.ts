@@ -88,33 +88,21 @@ describe('doctor in a terminal', () => {
   const sandbox = perTest(createSandbox)
 
   it('names the status of each check, and fits the width', async () => {
-    const terminal = await Tmux.start(sandbox, ['doctor'], {
-      columns: 60,
-      rows: 60,
-      env: { LANG: 'C.UTF-8' },
-    })
-    try {
-      expect(await terminal.exitCode()).to.equal(0)
-      const screen = await terminal.screen()
-      expect(screen).to.match(/^ok +version +chatctl/m)
-      expect(screen).to.match(/^skipped +network +not needed by the embedded service$/m)
-      expect(screen).to.match(/^No problems found\.$/m)
-    } finally {
-      await terminal.close()
-    }
+    const env = { LANG: 'C.UTF-8' }
+    await using terminal = await Tmux.start(sandbox, ['doctor'], { columns: 60, rows: 60, env })
+    expect(await terminal.exitCode()).to.equal(0)
+    const screen = await terminal.screen()
+    expect(screen).to.match(/^ok +version +chatctl/m)
+    expect(screen).to.match(/^skipped +network +not needed by the embedded service$/m)
+    expect(screen).to.match(/^No problems found\.$/m)
   })
 
-  it('uses ASCII in a dumb terminal and in another locale', async () => {
-    for (const env of [{ TERM: 'dumb', LANG: 'C.UTF-8' }, { LC_ALL: 'C' }]) {
-      const terminal = await Tmux.start(sandbox, ['doctor'], { columns: 80, rows: 60, env })
-      try {
-        expect(await terminal.exitCode()).to.equal(0)
-        const screen = await terminal.screen()
-        expect(screen).to.match(/^ok +version +chatctl/m)
-        expect(screen).to.match(/^[\n -~]+$/)
-      } finally {
-        await terminal.close()
-      }
-    }
-  })
+  for (const env of [{ TERM: 'dumb', LANG: 'C.UTF-8' }, { LC_ALL: 'C' }])
+    it(`uses ASCII with ${Object.values(env).join(' and ')}`, async () => {
+      await using terminal = await Tmux.start(sandbox, ['doctor'], { columns: 80, rows: 60, env })
+      expect(await terminal.exitCode()).to.equal(0)
+      expect(await terminal.screen())
+        .to.match(/^ok +version +chatctl/m)
+        .and.match(/^[\n -~]+$/)
+    })
 })

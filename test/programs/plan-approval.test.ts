@@ -19,6 +19,8 @@ describeSample('an approved plan', 6, () => {
   const approve = (plan: string, key = 'ada', ...words: string[]) =>
     run.chatctl('plan', 'approve', plan, '--key', key, '--yes', ...words)
   const approvers = (...lines: string[]) => run.file('approvers', `${lines.join('\n')}\n`)
+  const saveSettings = (plan = 'a.plan') =>
+    run.chatctl('settings', 'diff', run.file('settings.yaml', 'app_name: Quince\n'), '--save', plan)
   let ada = ''
   beforeEach(() => {
     ada = makeKey('ada')
@@ -125,8 +127,7 @@ describeSample('an approved plan', 6, () => {
   }
 
   it('gets a new signature in place of the earlier one, or of a link, and says so', async () => {
-    run.file('settings.yaml', 'app_name: Quince\n')
-    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    await saveSettings()
     symlinkSync(run.file('other', 'kept'), `${run.sandbox.home}/a.plan.sig`)
     for (const _ of [1, 2])
       expect((await approve('a.plan')).stderr).to.include('Replaced the earlier a.plan.sig.')
@@ -135,8 +136,7 @@ describeSample('an approved plan', 6, () => {
   })
 
   it('is still refused with a flag that sends more than the plan', async () => {
-    run.file('settings.yaml', 'app_name: Quince\n')
-    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'settings.plan')
+    await saveSettings('settings.plan')
     await approve('settings.plan')
     const refreshed = await run.chatctl('settings', 'apply', 'settings.plan', '--yes', '--refresh')
     expectFailure(refreshed, 3, '--refresh is refused, because CHATCTL_APPROVERS requires approved plans')
@@ -148,8 +148,7 @@ describeSample('an approved plan', 6, () => {
   })
 
   it('is announced by settings diff, which says that settings apply refuses a plan without approval', async () => {
-    run.file('settings.yaml', 'app_name: Quince\n')
-    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    await saveSettings()
     const before = await run.chatctl('settings', 'diff', 'a.plan')
     expect(before.stderr).to.include('settings apply refuses this plan here: a.plan is not approved')
     await approve('a.plan')
@@ -159,8 +158,7 @@ describeSample('an approved plan', 6, () => {
   })
 
   it('requires a confirmation, a plan, and a key', async () => {
-    run.file('settings.yaml', 'app_name: Quince\n')
-    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    await saveSettings()
     expectFailure(await run.chatctl('plan', 'approve', 'a.plan', '--key', 'ada'), 3, 'Sign a.plan with ada?')
     expectFailure(await approve('settings.yaml'), 2, 'settings.yaml is not a plan file')
     expectFailure(await approve('a.plan', 'none'), 2, 'Cannot sign a.plan with none: ', 'No such file')
@@ -170,19 +168,14 @@ describeSample('an approved plan', 6, () => {
   it('can be signed with a passphrase, which ssh-keygen asks for in the terminal', async () => {
     const eve = makeKey('eve', 'open sesame')
     approvers(`eve@example.com ${eve}`)
-    run.file('settings.yaml', 'app_name: Quince\n')
-    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
-    const terminal = await Tmux.start(run.sandbox, ['plan', 'approve', 'a.plan', '--key', 'eve'])
-    try {
-      expect(await terminal.waitFor('Sign a.plan with eve?')).to.include('"Chat" → "Quince"')
-      await terminal.say('y')
-      await terminal.waitFor('Enter passphrase')
-      await terminal.say('open sesame')
-      await terminal.waitFor('a.plan.sig')
-      expect(await terminal.exitCode()).to.equal(0)
-    } finally {
-      await terminal.close()
-    }
+    await saveSettings()
+    await using terminal = await Tmux.start(run.sandbox, ['plan', 'approve', 'a.plan', '--key', 'eve'])
+    expect(await terminal.waitFor('Sign a.plan with eve?')).to.include('"Chat" → "Quince"')
+    await terminal.say('y')
+    await terminal.waitFor('Enter passphrase')
+    await terminal.say('open sesame')
+    await terminal.waitFor('a.plan.sig')
+    expect(await terminal.exitCode()).to.equal(0)
     expect((await run.chatctl('settings', 'apply', 'a.plan', '--yes')).exitCode).to.equal(0)
   })
 })

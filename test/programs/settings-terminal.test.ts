@@ -17,15 +17,24 @@ describeSample('settings in a terminal', 2, () => {
     await terminal?.close()
   })
 
-  const start = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const all = Object.entries({ ...run.env, ...env }).map(([name, value]) => [name, value ?? ''])
-    terminal = await Tmux.start(run.sandbox, ['settings', ...args], { env: Object.fromEntries(all) })
+  const start = async (line: string, script?: string) => {
+    const EDITOR = script === undefined ? '' : run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
+    terminal = await Tmux.start(run.sandbox, ['settings', ...line.split(' ')], {
+      env: { ...run.env, EDITOR },
+    })
     return terminal
   }
   const question = () => `Apply 2 changes to ${run.server.url}/?`
+  const askedToApply = async (flags = '') => {
+    const apply = await start(`apply settings.yaml${flags}`)
+    expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
+    return apply
+  }
+  /** The script of an editor that changes the mode. */
+  const changeMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
 
   it('diff aligns the values, with old ones in red and new ones in green', async () => {
-    const diff = await start(['diff', 'settings.yaml', '--exit-code'])
+    const diff = await start('diff settings.yaml --exit-code')
     expect(await diff.waitFor('2 of the 2 keys in the file differ.')).to.equal(
       [
         '  theme.mode         "light" → "dark"',
@@ -44,8 +53,7 @@ describeSample('settings in a terminal', 2, () => {
     ['', 3, 0],
   ] as const) {
     it(`apply shows the plan and asks for confirmation: ${answer || 'Enter'}`, async () => {
-      const apply = await start(['apply', 'settings.yaml'])
-      expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
+      const apply = await askedToApply()
       expect(run.changes).to.deep.equal([])
       await apply.say(answer)
       expect(await apply.exitCode()).to.equal(exitCode)
@@ -57,8 +65,7 @@ describeSample('settings in a terminal', 2, () => {
   }
 
   it('apply detects changes during the confirmation prompt', async () => {
-    const apply = await start(['apply', 'settings.yaml'])
-    await apply.waitFor(question())
+    const apply = await askedToApply()
     run.server.change({ theme: { mode: 'contrast' } })
     await apply.say('y')
     expect(await apply.exitCode()).to.equal(7)
@@ -69,8 +76,7 @@ describeSample('settings in a terminal', 2, () => {
   })
 
   it('apply --refresh shows a new plan and asks for confirmation again', async () => {
-    const apply = await start(['apply', 'settings.yaml', '--refresh'])
-    await apply.waitFor(question())
+    const apply = await askedToApply(' --refresh')
     run.server.change({ theme: { mode: 'contrast' } })
     await apply.say('y')
     await apply.waitFor('"contrast" → "dark"')
@@ -82,8 +88,7 @@ describeSample('settings in a terminal', 2, () => {
   })
 
   it('apply exits 130 after Ctrl-C at the confirmation prompt, and sends nothing', async () => {
-    const apply = await start(['apply', 'settings.yaml'])
-    await apply.waitFor(question())
+    const apply = await askedToApply()
     await apply.key('C-c')
     expect(await apply.exitCode()).to.equal(130)
     expect(run.changes).to.deep.equal([])
@@ -91,8 +96,7 @@ describeSample('settings in a terminal', 2, () => {
 
   describe('edit', () => {
     it('shows the changes, and asks for confirmation', async () => {
-      const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
-      const edit = await start(['edit'], { EDITOR: editor })
+      const edit = await start('edit', changeMode('dark'))
       await edit.waitFor(`Apply 1 change to ${run.server.url}/?`)
       await edit.say('y')
       await edit.waitFor('Applied and verified: theme.mode')
@@ -100,12 +104,8 @@ describeSample('settings in a terminal', 2, () => {
     })
 
     it('shows an error, and offers to edit again', async () => {
-      const script = `#!/bin/sh
-        if grep -q 'mode: 5' "$1"
-        then sed -i 's/mode: 5/mode: dark/' "$1"
-        else sed -i 's/mode: .*/mode: 5/' "$1"
-        fi\n`
-      const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
+      const script = `if grep -q 'mode: 5' "$1"; then ${changeMode('dark')}; else ${changeMode('5')}; fi`
+      const edit = await start('edit', script)
       expect(await edit.waitFor('Edit it again?')).to.match(
         /Error: settings\.yaml:\d+:\d+: theme\.mode must be/,
       )
@@ -117,8 +117,7 @@ describeSample('settings in a terminal', 2, () => {
     })
 
     it('keeps the invalid file if the user does not edit again', async () => {
-      const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: 5/' "$1"\n`, 0o700)
-      const edit = await start(['edit'], { EDITOR: editor })
+      const edit = await start('edit', changeMode('5'))
       await edit.waitFor('Edit it again?')
       await edit.say('n')
       expect(await edit.exitCode()).to.equal(3)
@@ -131,8 +130,7 @@ describeSample('settings in a terminal', 2, () => {
       ['C-c', 130],
     ] as const) {
       it(`keeps the file if the confirmation prompt is answered with ${answer}`, async () => {
-        const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
-        const edit = await start(['edit'], { EDITOR: editor })
+        const edit = await start('edit', changeMode('dark'))
         await edit.waitFor('Apply 1 change')
         if (answer === 'n') await edit.say('n')
         else await edit.key('C-c')
@@ -145,8 +143,8 @@ describeSample('settings in a terminal', 2, () => {
     }
 
     it('leaves Ctrl-C to the editor', async () => {
-      const script = `#!/bin/sh\ntrap 'echo trapped' INT\necho editing\nuntil read line; do :; done\necho "app_name: $line" > "$1"\n`
-      const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
+      const script = `trap 'echo trapped' INT; echo editing; until read line; do :; done; echo "app_name: $line" > "$1"`
+      const edit = await start('edit', script)
       await edit.waitFor('editing')
       await edit.key('C-c')
       await edit.waitFor('trapped')

@@ -19,6 +19,9 @@ describeSample('install.sh, on different systems,', 2, () => {
   const program = () => join(sandbox.home, '.local/bin/chatctl')
   const install = (args: readonly string[], env: NodeJS.ProcessEnv) =>
     runInstallScript(release, sandbox, args, env)
+  /** Installs without some tools of the system, or with scripts in place of them. */
+  const installWithout = (omitted: string[], scripts: Record<string, string> = {}, args: string[] = []) =>
+    install(args, { PATH: makeToolPath(sandbox, omitted, scripts) })
 
   function expectNothingInstalled(): void {
     const directory = join(sandbox.home, '.local/bin')
@@ -26,17 +29,13 @@ describeSample('install.sh, on different systems,', 2, () => {
   }
 
   it('downloads with GNU Wget if curl is not installed', async () => {
-    expect((await install([], { PATH: makeToolPath(sandbox, ['curl']) })).stdout).to.contain(
-      'Installed chatctl',
-    )
-    const missing = await install(['--dir', 'other', '--version', '9.9.9'], {
-      PATH: makeToolPath(sandbox, ['curl']),
-    })
+    expect((await installWithout(['curl'])).stdout).to.contain('Installed chatctl')
+    const missing = await installWithout(['curl'], {}, ['--dir', 'other', '--version', '9.9.9'])
     expect(missing.stderr).to.contain('does not send')
     // GNU Wget2 shows no redirects.
     const wget2 = { wget: 'echo GNU Wget2 2.1.0 - multithreaded downloader' }
-    for (const PATH of [makeToolPath(sandbox, ['curl', 'wget']), makeToolPath(sandbox, ['curl'], wget2)]) {
-      const { stderr } = await install(['--dir', 'other'], { PATH })
+    for (const [omitted, scripts] of [[['curl', 'wget']], [['curl'], wget2]] as const) {
+      const { stderr } = await installWithout([...omitted], scripts, ['--dir', 'other'])
       expect(stderr).to.contain('Neither curl nor GNU Wget')
     }
   })
@@ -77,13 +76,11 @@ describeSample('install.sh, on different systems,', 2, () => {
   }
 
   it('verifies the download with shasum or openssl, and never omits it', async () => {
-    expect((await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'openssl']) })).exitCode).to.equal(
-      0,
-    )
-    rmSync(program())
-    expect((await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'shasum']) })).exitCode).to.equal(0)
-    rmSync(program())
-    const none = await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'shasum', 'openssl']) })
+    for (const other of ['openssl', 'shasum']) {
+      expect((await installWithout(['sha256sum', other])).exitCode).to.equal(0)
+      rmSync(program())
+    }
+    const none = await installWithout(['sha256sum', 'shasum', 'openssl'])
     expect(none.stderr).to.contain('cannot be verified')
     expectNothingInstalled()
   })
@@ -91,19 +88,19 @@ describeSample('install.sh, on different systems,', 2, () => {
   it('verifies only the checksum, and says so, without an OpenSSH that verifies signatures', async () => {
     const old = { 'ssh-keygen': 'echo "unknown option -- Y" >&2; exit 1' }
     const nameless = { 'ssh-keygen': `exec /usr/bin/setpriv --reuid=${stranger} /usr/bin/ssh-keygen "$@"` }
-    for (const [PATH, reason] of [
-      [makeToolPath(sandbox, ['ssh-keygen']), 'OpenSSH 8.1 '],
-      [makeToolPath(sandbox, [], old), 'OpenSSH 8.1 '],
-      [makeToolPath(sandbox, [], nameless), `ssh-keygen fails: No user exists for uid ${stranger}`],
+    for (const [omitted, scripts, reason] of [
+      [['ssh-keygen'], {}, 'OpenSSH 8.1 '],
+      [[], old, 'OpenSSH 8.1 '],
+      [[], nameless, `ssh-keygen fails: No user exists for uid ${stranger}`],
     ] as const) {
-      const { exitCode, stderr } = await install([], { PATH })
+      const { exitCode, stderr } = await installWithout([...omitted], scripts)
       expect(stderr).to.contain(`not verified: ${reason}`)
       expect(stderr).to.match(/^Warning: .*\n.*damage.*tampering\.\n$/)
       expect(exitCode).to.equal(0)
       rmSync(program())
     }
     release.faults.set(release.pathOf(archiveName(release.version, ownTarget)), answer(200, {}, 'altered'))
-    expect((await install([], { PATH: makeToolPath(sandbox, ['ssh-keygen']) })).stderr).to.contain('checksum')
+    expect((await installWithout(['ssh-keygen'])).stderr).to.contain('checksum')
     release.faults.clear()
     expectNothingInstalled()
   })
@@ -120,30 +117,22 @@ describeSample('install.sh, on different systems,', 2, () => {
 
   describe('refuses a system on which the program cannot run, and names the npm package', () => {
     const uname = (system: string, machine: string) => `[ "$1" = -s ] && echo ${system} || echo ${machine}`
+    const oldLibc = '[ "$1" = LONG_BIT ] && echo 64 || echo glibc 2.27'
+    const olderLibc = { getconf: 'exit 1', ldd: 'echo "ldd (GNU libc) 2.17"' }
+    const oldMac = { uname: uname('Darwin', 'arm64'), sw_vers: 'echo 12.7.6' }
+    const { glibc } = systemRequirements
     const cases: [string, Record<string, string>, string][] = [
-      [
-        'an old glibc',
-        { getconf: '[ "$1" = LONG_BIT ] && echo 64 || echo glibc 2.27' },
-        `${systemRequirements.glibc} or newer. This system has glibc 2.27`,
-      ],
-      [
-        'an old glibc without getconf',
-        { getconf: 'exit 1', ldd: 'echo "ldd (GNU libc) 2.17"' },
-        'This system has glibc 2.17',
-      ],
+      ['an old glibc', { getconf: oldLibc }, `${glibc} or newer. This system has glibc 2.27`],
+      ['an old glibc without getconf', olderLibc, 'This system has glibc 2.17'],
       ['musl', { getconf: 'exit 1', ldd: 'echo "musl libc (x86_64)" >&2; exit 1' }, 'This system uses musl'],
       ['a 32-bit system', { getconf: 'echo 32' }, 'The programs of this system are 32-bit'],
       ['a 32-bit processor', { uname: uname('Linux', 'i686') }, 'This one is i686'],
-      [
-        'an old macOS',
-        { uname: uname('Darwin', 'arm64'), sw_vers: 'echo 12.7.6' },
-        '13.5 or newer. This is macOS 12.7.6',
-      ],
+      ['an old macOS', oldMac, '13.5 or newer. This is macOS 12.7.6'],
       ['another system', { uname: uname('FreeBSD', 'amd64') }, 'No chatctl program exists for FreeBSD'],
     ]
     for (const [title, printing, message] of cases) {
       it(title, async () => {
-        const { exitCode, stderr } = await install([], { PATH: makeToolPath(sandbox, [], printing) })
+        const { exitCode, stderr } = await installWithout([], printing)
         expect(stderr).to.contain(message).and.contain('npm install --global chatctl')
         expect(exitCode).to.equal(1)
         expectNothingInstalled()
@@ -152,11 +141,11 @@ describeSample('install.sh, on different systems,', 2, () => {
 
     it('but takes the arm64 program under Rosetta, and newer systems', async () => {
       const rosetta = { uname: uname('Darwin', 'x86_64'), sysctl: 'echo 1', sw_vers: 'echo 26.0' }
-      await install([], { PATH: makeToolPath(sandbox, [], rosetta) })
+      await installWithout([], rosetta)
       expect(release.requested().at(-1)).to.contain('darwin-arm64')
       rmSync(program())
       const intel = { uname: uname('Darwin', 'x86_64'), sysctl: 'exit 1', sw_vers: 'echo 13.5' }
-      await install([], { PATH: makeToolPath(sandbox, [], intel) })
+      await installWithout([], intel)
       expect(release.requested().at(-1)).to.contain('darwin-x64')
       expect(existsSync(program())).to.equal(true)
     })

@@ -244,24 +244,16 @@ describeSample('install.sh', 3, () => {
       { env: sandbox.env, input: readFileSync(script()), encoding: 'utf8' },
     )
     expect(stderr).to.contain('Cannot write to the directory /usr')
-    const disk = mountSmallDisk(sandbox, '1m,noexec')
-    try {
-      const run = await install(['--dir', disk.path])
-      expect(run.stderr).to.contain('noexec').and.contain('--dir')
-      expect(readdirSync(disk.path)).to.deep.equal([])
-    } finally {
-      disk.remove()
-    }
+    using disk = mountSmallDisk(sandbox, '1m,noexec')
+    const run = await install(['--dir', disk.path])
+    expect(run.stderr).to.contain('noexec').and.contain('--dir')
+    expect(readdirSync(disk.path)).to.deep.equal([])
   })
 
   it('says so if the disk is full', async () => {
-    const disk = mountSmallDisk(sandbox, '32k')
-    try {
-      expect((await install(['--dir', disk.path])).stderr).to.contain('Check the free space')
-      expect(readdirSync(disk.path)).to.deep.equal([])
-    } finally {
-      disk.remove()
-    }
+    using disk = mountSmallDisk(sandbox, '32k')
+    expect((await install(['--dir', disk.path])).stderr).to.contain('Check the free space')
+    expect(readdirSync(disk.path)).to.deep.equal([])
   })
 
   it('shows why a program that was verified does not start', async () => {

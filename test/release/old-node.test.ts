@@ -59,7 +59,7 @@ describe(`on Node ${oldest}`, function () {
   after(() => rmSync(directory, { recursive: true, force: true }))
 
   const cells = calls.map((call) => ({ call, title: `chatctl ${call.args.join(' ')} succeeds` }))
-  testCells(cells, 40, async ({ call }, home) => {
+  testCells(cells, 15, async ({ call }, home) => {
     const world = home.makeWorld()
     try {
       const run = await runAsProcess(world, home.fill(wordsFor(call, 'pipe')), 'pipe', call, program)

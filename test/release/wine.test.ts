@@ -44,11 +44,8 @@ describeSample(`the executable for Windows, with files${leftOut}`, 1, () => {
     const home = join(sandbox.home, "Zoë O'Brien 日本 & Co")
     mkdirSync(home)
     const local = join(home, 'AppData', 'Local')
-    const env = {
-      USERPROFILE: windowsPath(home),
-      APPDATA: windowsPath(home),
-      LOCALAPPDATA: windowsPath(local),
-    }
+    const own = windowsPath(home)
+    const env = { USERPROFILE: own, APPDATA: own, LOCALAPPDATA: windowsPath(local) }
     await run(['config', 'set', 'alias.fast', 'small'], '', env)
     expect(readdirSync(join(home, 'chatctl'))).to.include('config.json')
     await run(['chat', 'send', 'Hello'], '', env)
@@ -152,17 +149,8 @@ describeSample(`the executable for Windows, signed in${leftOut}`, 1, () => {
 
   it('stores an API key in the Credential Manager, and deletes it when the user signs out', async () => {
     const key = 'key-for-the-credential-manager'
-    const login = [
-      'auth',
-      'login',
-      '--profile',
-      'work',
-      '--base-url',
-      service.url,
-      '--with-api-key',
-      '--no-verify',
-    ]
-    const stored = await wine.run(sandbox, [...login, '--json'], { stdin: `${key}\r\n` })
+    const login = `auth login --profile work --base-url ${service.url} --with-api-key --no-verify --json`
+    const stored = await wine.run(sandbox, login.split(' '), { stdin: `${key}\r\n` })
     expect(stored.exitCode, stored.stderr).to.equal(0)
     expect(JSON.parse(stored.stdout)).to.include({ profile: 'work', storage: 'keychain' })
     expect(filesWith(sandbox, key)).to.deep.equal([])

@@ -4,8 +4,8 @@ import { exportEnvironment } from '../history/export-run.ts'
 import { historyService, plainReading, storedAt } from '../support/handlers/history.ts'
 import { watchPeakMemory } from '../support/peak-memory.ts'
 import { binary } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startScriptedServer } from '../support/scripted-server.ts'
 import { takesAll } from '../support/take-sample.ts'
 
 const text = 'some words that a message may hold. '.repeat(25)
@@ -15,15 +15,9 @@ const bound = ((many - few) * text.length * 2) / 3
 
 describe('the memory of history export and history sync', function () {
   this.timeout(300_000)
-  const sandboxes: Sandbox[] = []
-  const servers: ScriptedServer[] = []
   before(function () {
     // Memory is read from /proc, and the test takes long.
     if (!takesAll || process.platform !== 'linux') this.skip()
-  })
-  after(async () => {
-    for (const server of servers) await server.close()
-    for (const sandbox of sandboxes) sandbox.remove()
   })
 
   async function peakOf(command: string, messages: number): Promise<number> {
@@ -32,7 +26,7 @@ describe('the memory of history export and history sync', function () {
       content: `${message.content} ${text}`,
     }))
     const positions = new Map(stored.map(({ id }, index) => [id, index]))
-    const server = await startScriptedServer({
+    await using server = await startScriptedServer({
       choose: (request, index) => {
         const before = new URL(request.path, 'http://x').searchParams.get('before') ?? undefined
         const end = before === undefined ? stored.length : (positions.get(before) ?? 0)
@@ -40,9 +34,7 @@ describe('the memory of history export and history sync', function () {
         return historyService(plainReading, page).choose({ path: '/?limit=100' }, index)
       },
     })
-    servers.push(server)
-    const sandbox = createSandbox()
-    sandboxes.push(sandbox)
+    using sandbox = createSandbox()
     const child = spawn(process.execPath, [binary, 'history', command, '--quiet'], {
       env: { ...sandbox.env, ...exportEnvironment(server.url) },
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -3,19 +3,14 @@ import { expect } from 'chai'
 import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
+import { startScriptedServer } from '../support/scripted-server.ts'
 
 describe('chat send --stream if stdout is not read', () => {
   const sandbox = perSuite(createSandbox)
-  let server: ScriptedServer
-  after(async () => {
-    await server.close()
-  })
-
   it('reads no further from the service, and ends immediately on Ctrl-C', async () => {
     let written = 0
     let closed = false
-    server = await startScriptedServer(async (_, response) => {
+    await using server = await startScriptedServer(async (_, response) => {
       response.on('close', () => {
         closed = true
       })

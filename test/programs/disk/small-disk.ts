@@ -7,11 +7,12 @@ import type { Sandbox } from '../../support/sandbox.ts'
  * Mounts a small disk in a sandbox. Needs root.
  * @param size in the notation of tmpfs, such as `1m`
  */
-export function mountSmallDisk(sandbox: Sandbox, size: string): { path: string; remove(): void } {
+export function mountSmallDisk(sandbox: Sandbox, size: string) {
   const path = join(sandbox.home, 'disk')
   mkdirSync(path)
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path])
-  return { path, remove: () => execFileSync('umount', [path]) }
+  const remove = () => void execFileSync('umount', [path])
+  return { path, remove, [Symbol.dispose]: remove }
 }
 
 /**

@@ -28,19 +28,19 @@ describeSample('service --database', 1, () => {
   const postgres = perSuite(startPostgres)
   const sandbox = perTest(createSandbox)
 
-  const run = (args: string[], options?: RunOptions) =>
-    runProgram(sandbox, ['service', ...args, '--debug'], options)
+  const run = (line: string, options?: RunOptions) =>
+    runProgram(sandbox, ['service', ...line.split(' '), '--debug'], options)
 
   it('shows the password in no output, error, log, or file', async () => {
     const database = await postgres.createDatabase()
     const env = { CHATCTL_DATABASE: database }
     const told: string[] = []
-    const tell = async (args: string[], options?: RunOptions) => {
-      const { stdout, stderr, exitCode } = await run(args, options)
+    const tell = async (line: string, options?: RunOptions) => {
+      const { stdout, stderr, exitCode } = await run(line, options)
       told.push(stdout, stderr)
       return { stdout, exitCode }
     }
-    const made = await tell(['keys', 'create', '--name', 'x', '--jq', '.key', '--database', database])
+    const made = await tell(`keys create --name x --jq .key --database ${database}`)
     const service = startBuilt(
       sandbox,
       ['service', 'run', '--port', '0', '--json', '--log-level', 'trace', '--debug'],
@@ -51,17 +51,17 @@ describeSample('service --database', 1, () => {
     const [ready] = await once(service.stdout as Readable, 'data')
     const call = caller(JSON.parse(String(ready)).url, made.stdout.trim())
     expect((await call('POST', '/api/chat/send', { message: 'hello' })).status).to.equal(200)
-    const status = await tell(['status', '--json'], { env })
+    const status = await tell('status --json', { env })
     expect(JSON.parse(status.stdout)).to.include({
       database: `postgres://127.0.0.1:${postgres.port}${new URL(database).pathname}`,
       messages: 2,
     })
-    await tell(['keys', 'list', '--json'], { env })
+    await tell('keys list --json', { env })
     await postgres.stop('immediate')
     const lost = await call('PATCH', '/v1/settings', { app_name: 'x' })
     expect(lost.status).to.equal(503)
     told.push(lost.text)
-    expect((await tell(['status'], { env })).exitCode).to.equal(69)
+    expect((await tell('status', { env })).exitCode).to.equal(69)
     await postgres.start()
     for (const wrong of [
       `${database}nope`,
@@ -71,11 +71,9 @@ describeSample('service --database', 1, () => {
       `${database}?sslrootcert=/nowhere`,
       database.replace('chatctl:', 'nobody:'),
     ]) {
-      expect(
-        (await tell(['keys', 'list'], { env: { CHATCTL_DATABASE: wrong } })).exitCode,
-        wrong,
-      ).to.be.above(0)
-      expect((await tell(['run', '--port', '0', '--database', wrong])).exitCode, wrong).to.be.above(0)
+      const byEnvironment = await tell('keys list', { env: { CHATCTL_DATABASE: wrong } })
+      expect(byEnvironment.exitCode, wrong).to.be.above(0)
+      expect((await tell(`run --port 0 --database ${wrong}`)).exitCode, wrong).to.be.above(0)
     }
     told.push(contentsOf(sandbox.home))
     service.kill('SIGTERM')
@@ -86,25 +84,25 @@ describeSample('service --database', 1, () => {
   }).timeout(60_000)
 
   it('applies to keys create, list, and revoke, and to status', async () => {
-    const at = ['--database', await postgres.createDatabase()]
-    const tell = async (args: string[]) => (await run(args)).stdout.trim()
-    expect(await tell(['keys', 'list', ...at, '--jq', 'length'])).to.equal('0')
-    const id = await tell(['keys', 'create', '--name', 'x', ...at, '--jq', '.id'])
-    expect(await tell(['keys', 'list', ...at, '--jq', '.[].id'])).to.equal(id)
-    expect(await tell(['status', ...at, '--jq', '.keys'])).to.equal('1')
-    expect((await run(['keys', 'revoke', id, '--yes', ...at])).exitCode).to.equal(0)
-    expect(await tell(['status', ...at, '--jq', '.keys'])).to.equal('0')
-    expect(await tell(['keys', 'list', '--jq', 'length'])).to.equal('0')
+    const at = `--database ${await postgres.createDatabase()}`
+    const tell = async (line: string) => (await run(line)).stdout.trim()
+    expect(await tell(`keys list ${at} --jq length`)).to.equal('0')
+    const id = await tell(`keys create --name x ${at} --jq .id`)
+    expect(await tell(`keys list ${at} --jq .[].id`)).to.equal(id)
+    expect(await tell(`status ${at} --jq .keys`)).to.equal('1')
+    expect((await run(`keys revoke ${id} --yes ${at}`)).exitCode).to.equal(0)
+    expect(await tell(`status ${at} --jq .keys`)).to.equal('0')
+    expect(await tell('keys list --jq length')).to.equal('0')
   })
 
   it('may omit the password if PGPASSWORD has it', async () => {
     const database = await postgres.createDatabase()
     const bare = database.replace(`:${postgres.password}`, '')
-    const refused = await run(['keys', 'create', '--name', 'x', '--database', bare])
+    const refused = await run(`keys create --name x --database ${bare}`)
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.include('a password is required').and.include('PGPASSWORD')
     const env = { PGPASSWORD: postgres.password }
-    expect((await run(['keys', 'create', '--name', 'x', '--database', bare], { env })).exitCode).to.equal(0)
+    expect((await run(`keys create --name x --database ${bare}`, { env })).exitCode).to.equal(0)
   })
 })
 
@@ -137,31 +135,19 @@ describe('a command on a machine where a service uses PostgreSQL', () => {
     const database = await postgres.createDatabase()
     const service = await runService(sandbox, ['--data', data, '--database', database])
     try {
-      const refused = await runProgram(
-        sandbox,
-        ['service', 'admin', 'create', 'ada@example.com', '--password-stdin', '--data', data],
-        { stdin: 'correct horse battery\n' },
-      )
+      const create = (flags: string) =>
+        runProgram(
+          sandbox,
+          `service admin create ada@example.com --password-stdin --data ${data}${flags}`.split(' '),
+          { stdin: 'correct horse battery\n' },
+        )
+      const refused = await create('')
       expect(refused.exitCode, refused.stderr).to.equal(2)
       expect(refused.stderr).to.contain(service.url).and.to.contain('--database postgres://127.0.0.1:')
       expect(existsSync(join(data, 'chatctl.db'))).to.equal(false)
       const status = await runProgram(sandbox, ['service', 'status', '--data', data])
       expect(status.stderr).to.contain('--database postgres://127.0.0.1:')
-      const created = await runProgram(
-        sandbox,
-        [
-          'service',
-          'admin',
-          'create',
-          'ada@example.com',
-          '--password-stdin',
-          '--data',
-          data,
-          '--database',
-          database,
-        ],
-        { stdin: 'correct horse battery\n' },
-      )
+      const created = await create(` --database ${database}`)
       expect(created.exitCode, created.stderr).to.equal(0)
     } finally {
       await service.stop()

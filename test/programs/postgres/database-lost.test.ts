@@ -77,11 +77,34 @@ async function streamForSixSeconds(response: ServerResponse): Promise<void> {
 describeSample('a service that loses its PostgreSQL server', 2, () => {
   const postgres = perSuite(startPostgres)
 
+  /** A service with its own database, until the work is done. */
+  const withOwn = (
+    work: (service: TemporaryService, database: string) => Promise<void>,
+    modelServer?: { url: string },
+    port = postgres.port,
+  ) =>
+    withDirectory(async (dataDir) => {
+      const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${port}/`)
+      const service = equip(await startService({ dataDir, database, ...(modelServer && { modelServer }) }))
+      await work(service, database)
+      await service.close()
+    })
+
+  const withProxy = async (
+    work: (
+      service: TemporaryService,
+      proxy: Awaited<ReturnType<typeof startStallingProxy>>,
+      database: string,
+    ) => Promise<void>,
+  ) => {
+    const proxy = await startStallingProxy(postgres.port)
+    await withOwn((service, database) => work(service, proxy, database), undefined, proxy.port)
+    await proxy.close()
+  }
+
   for (const mode of ['fast', 'immediate'] as const) {
     it(`responds with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>
-      withDirectory(async (dataDir) => {
-        const database = await postgres.createDatabase()
-        const service = equip(await startService({ dataDir, database }))
+      withOwn(async (service, database) => {
         const load = post(service, 8)
         await pause(400)
         await postgres.stop(mode)
@@ -102,14 +125,11 @@ describeSample('a service that loses its PostgreSQL server', 2, () => {
         expect(kept.length).to.be.above(8)
         expect(kept.filter(({ answer }) => !stored.has(answer.body.id))).to.deep.equal([])
         expect(await postgres.query(halves, database)).to.deep.equal([])
-        await service.close()
       }))
   }
 
   it('shows the outage to users who sign in and programs that renew tokens, which stay signed in', () =>
-    withDirectory(async (dataDir) => {
-      const database = await postgres.createDatabase()
-      const service = equip(await startService({ dataDir, database }))
+    withOwn(async (service) => {
       await createUser(service)
       const tokens = await getTokens(service.url)
       const browser = new Browser()
@@ -138,38 +158,37 @@ describeSample('a service that loses its PostgreSQL server', 2, () => {
       await postgres.start()
       await recovery(service)
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(200)
-      await service.close()
     }))
 
   it('completes and stores streams that began before the outage and end after it', () =>
     withModelServer(streamForSixSeconds, ({ url }) =>
-      withDirectory(async (dataDir) => {
-        const database = await postgres.createDatabase()
-        const service = equip(await startService({ dataDir, database, modelServer: { url } }))
-        const streams = Array.from({ length: 5 }, async () =>
-          allEvents(await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })),
-        )
-        await pause(1_500)
-        await postgres.stop('fast')
-        await pause(1_500)
-        await postgres.start()
-        for (const events of await Promise.all(streams)) {
-          const { event, data } = events.at(-1) ?? {}
-          expect(event, JSON.stringify(data)).to.equal('done')
-          const [stored] = await postgres.query(
-            `select content, incomplete::int from messages where id = '${data.id}'`,
-            database,
+      withOwn(
+        async (service, database) => {
+          const streams = Array.from({ length: 5 }, async () =>
+            allEvents(
+              await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true }),
+            ),
           )
-          expect(stored).to.include({ content: data.response, incomplete: 0 })
-        }
-        await service.close()
-      }),
+          await pause(1_500)
+          await postgres.stop('fast')
+          await pause(1_500)
+          await postgres.start()
+          for (const events of await Promise.all(streams)) {
+            const { event, data } = events.at(-1) ?? {}
+            expect(event, JSON.stringify(data)).to.equal('done')
+            const [stored] = await postgres.query(
+              `select content, incomplete::int from messages where id = '${data.id}'`,
+              database,
+            )
+            expect(stored).to.include({ content: data.response, incomplete: 0 })
+          }
+        },
+        { url },
+      ),
     )).timeout(30_000)
 
   it('continues when its connections are terminated one by one', () =>
-    withDirectory(async (dataDir) => {
-      const database = await postgres.createDatabase()
-      const service = equip(await startService({ dataDir, database }))
+    withOwn(async (service, database) => {
       const load = post(service, 8)
       for (let round = 0; round < 10; round++) {
         await pause(50)
@@ -182,14 +201,10 @@ describeSample('a service that loses its PostgreSQL server', 2, () => {
       for (const each of load.answers) if (each.answer.status !== 200) expectUnavailable(each)
       expect(load.answers.some(({ answer }) => answer.status === 200)).to.equal(true)
       expect((await service.call('GET', '/v1/settings')).status).to.equal(200)
-      await service.close()
     }))
 
   it('does not wait for a server that stops responding, and recovers when it responds again', () =>
-    withDirectory(async (dataDir) => {
-      const proxy = await startStallingProxy(postgres.port)
-      const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
-      const service = equip(await startService({ dataDir, database }))
+    withProxy(async (service, proxy) => {
       expect((await service.call('GET', '/v1/settings')).status).to.equal(200)
       proxy.stall()
       const answers = await Promise.all(
@@ -198,15 +213,10 @@ describeSample('a service that loses its PostgreSQL server', 2, () => {
       answers.forEach(expectUnavailable)
       proxy.resume()
       expect(await recovery(service)).to.be.below(1_500)
-      await service.close()
-      await proxy.close()
     }))
 
   it('stops within 5 s while the server does not respond', () =>
-    withDirectory(async (dataDir) => {
-      const proxy = await startStallingProxy(postgres.port)
-      const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
-      const service = equip(await startService({ dataDir, database }))
+    withProxy(async (service, proxy, database) => {
       await service.call('GET', '/v1/settings')
       const store = await openPostgres(database)
       store.generation()
@@ -215,7 +225,6 @@ describeSample('a service that loses its PostgreSQL server', 2, () => {
       const startedAt = performance.now()
       await Promise.all([service.close(), store.close()])
       expect(performance.now() - startedAt).to.be.below(5_000)
-      await proxy.close()
     }))
 })
 

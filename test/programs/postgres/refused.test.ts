@@ -2,13 +2,18 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
-import { equip, type TemporaryService, withDirectory } from '../../service/temporary-service.ts'
+import { equip, withDirectory } from '../../service/temporary-service.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
+
+function keepErrors() {
+  const lines: string[] = []
+  return { lines, log: { level: 'error', stderr: { write: (line: string) => void lines.push(line) } } }
+}
 
 describeSample('a PostgreSQL database that refuses a running service', 1, () => {
   const postgres = perSuite(startPostgres)
@@ -22,37 +27,29 @@ describeSample('a PostgreSQL database that refuses a running service', 1, () => 
     const as = (password: string) => url.replace(/\/\/[^@]*@/, `//${role}:${password}@`)
     const end = () =>
       postgres.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'chatctl'`,
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'chatctl'",
       )
     return { url, name, as, end }
   }
 
-  type Owned = Awaited<ReturnType<typeof createOwned>>
-
-  for (const [title, code, refuse] of [
-    ['the password has changed', '28P01', () => "alter role refused_ROUND password 'other'"],
-    ['the role may not sign in', '28000', () => 'alter role refused_ROUND nologin'],
-    [
-      'the database has another name',
-      '3D000',
-      ({ name }: Owned) => `alter database ${name} rename to moved_ROUND`,
-    ],
-    ['a right is missing', '42501', () => 'alter table users owner to chatctl'],
+  for (const [title, code, sql] of [
+    ['the password has changed', '28P01', "alter role refused_ROUND password 'other'"],
+    ['the role may not sign in', '28000', 'alter role refused_ROUND nologin'],
+    ['the database has another name', '3D000', 'alter database NAME rename to moved_ROUND'],
+    ['a right is missing', '42501', 'alter table users owner to chatctl'],
   ] as const) {
     it(`is a 503 with the cause in the log if ${title}`, () =>
       withDirectory(async (dataDir) => {
         const owned = await createOwned(`refused_${code.toLowerCase()}`)
-        const lines: string[] = []
-        const log = { level: 'error', stderr: { write: (line: string) => void lines.push(line) } }
+        const { log, lines } = keepErrors()
         const service = equip(await startService({ dataDir, database: owned.as('first'), log }))
-        const send = (): ReturnType<TemporaryService['call']> =>
-          service.call('PATCH', '/v1/users/usr_admin', { name: 'New' })
+        const send = () => service.call('PATCH', '/v1/users/usr_admin', { name: 'New' })
         expect((await send()).status).to.equal(200)
-        const sql = refuse(owned).replace('ROUND', code.toLowerCase())
+        const refuse = sql.replace('ROUND', code.toLowerCase()).replace('NAME', owned.name)
         // A database in use cannot be renamed.
         await until(async () => {
           await owned.end()
-          return postgres.query(sql, sql.includes('table') ? owned.url : undefined).then(
+          return postgres.query(refuse, sql.includes('table') ? owned.url : undefined).then(
             () => true,
             () => false,
           )
@@ -129,8 +126,7 @@ describe('a service whose PostgreSQL database is read-only for a while', () => {
           await postgres.query(statement, `${postgres.url}?options=-c%20default_transaction_read_only=off`)
           await postgres.query('select pg_reload_conf()')
         }
-        const lines: string[] = []
-        const log = { level: 'error', stderr: { write: (line: string) => void lines.push(line) } }
+        const { log, lines } = keepErrors()
         const service = equip(await startService({ dataDir, database, log }))
         const send = (app_name: string) => service.call('PATCH', '/v1/settings', { app_name })
         const ready = async () => {

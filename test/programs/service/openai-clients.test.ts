@@ -11,27 +11,15 @@ import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../
 type Turn = (response: ServerResponse) => unknown
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
-const whole: Turn = (response) => {
-  const message = { role: 'assistant', content: 'General Kenobi' }
-  sendJson(response, {
-    id: 'x',
-    created: 1,
-    model: 'm1',
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
-    usage,
-  })
-}
+const replies =
+  (message: object, finish_reason: string): Turn =>
+  (response) => {
+    const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }]
+    sendJson(response, { id: 'x', created: 1, model: 'm1', choices, usage })
+  }
+const whole = replies({ content: 'General Kenobi' }, 'stop')
 const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } }
-const callsTool: Turn = (response) => {
-  const message = { role: 'assistant', content: null, tool_calls: [call] }
-  sendJson(response, {
-    id: 'x',
-    created: 1,
-    model: 'm1',
-    choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-    usage,
-  })
-}
+const callsTool = replies({ content: null, tool_calls: [call] }, 'tool_calls')
 const streams: Turn = (response) => {
   startEvents(response)
   for (const text of ['General ', 'Kenobi']) sendDelta(response, text)

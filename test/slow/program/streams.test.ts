@@ -93,7 +93,7 @@ describeSample('chat send while stdin is open and empty', 1, () => {
       const child = startBuilt(sandbox, ['chat', 'send', ...flags], { env: env() })
       const run = collectOutput(child)
       const closed = once(child, 'close')
-      await sleep(4_500)
+      await (line === '' || !child.stderr ? sleep(4_500) : once(child.stderr, 'data'))
       expect(run.stderr).to.equal(line)
       child.stdin?.end('late')
       expect((await closed)[0]).to.equal(0)

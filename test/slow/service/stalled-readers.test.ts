@@ -63,13 +63,12 @@ describeSample('a client that stops reading', 1, () => {
         await pause(500)
       }
       expect(replySource.ended).to.equal(false)
-      for (let tries = 0; tries < 300 && !replySource.ended; tries++) await pause(50)
-      expect(replySource.ended).to.equal(true)
+      await until(() => replySource.ended, 15_000)
       let history: Answer | undefined
-      for (let tries = 0; tries < 50 && !history?.body.messages.length; tries++) {
+      await until(async () => {
         history = await call('GET', '/api/chat/history')
-        await pause(20)
-      }
+        return history.body.messages.length > 0
+      })
       // If a reply is as long as a page may be, its message is on the page before.
       const answer = history?.body.messages.at(-1)
       expect(answer.incomplete).to.equal(true)
@@ -100,8 +99,7 @@ describeSample('a client that stops reading', 1, () => {
       }
       expect(closed).to.equal(false)
       socket.destroy()
-      for (let tries = 0; tries < 100 && !replySource.ended; tries++) await pause(20)
-      expect(replySource.ended).to.equal(true)
+      await until(() => replySource.ended)
     })
   })
 })
@@ -152,13 +150,8 @@ describe('a service without free file descriptors', () => {
   const sandbox = perTest(createSandbox)
 
   it('logs it once each time, and responds again when some are free', async () => {
-    const program = [
-      '/bin/sh',
-      '-c',
-      'ulimit -n 100; exec "$0" "$@"',
-      process.execPath,
-      'bin/run.js',
-    ] as const
+    const shell = ['/bin/sh', '-c', 'ulimit -n 100; exec "$0" "$@"'] as const
+    const program = [...shell, process.execPath, 'bin/run.js'] as const
     const words = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json', '--log-level', 'warn']
     const child = startBuilt(sandbox, words, { program: [...program], cwd: process.cwd() })
     const output = collectOutput(child)

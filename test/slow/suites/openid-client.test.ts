@@ -75,10 +75,15 @@ describe('the embedded service, used by openid-client', () => {
       })
     }))
 
-  it('issues a code and tokens, renews the tokens, and revokes them', () =>
+  /** With a user, and openid-client as its client. */
+  const withClient = (use: (config: oauth.Configuration, service: TemporaryService) => Promise<void>) =>
     withService(async (service) => {
       await createUser(service)
-      const config = await discover(service)
+      await use(await discover(service), service)
+    })
+
+  it('issues a code and tokens, renews the tokens, and revokes them', () =>
+    withClient(async (config, service) => {
       const tokens = await getTokens(config)
       expect(tokens.token_type).to.equal('bearer')
       expect(tokens.scope).to.equal('chat:write')
@@ -97,9 +102,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('revokes one of two sign-ins of a browser and keeps the other', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config, service) => {
       const browser = new Browser()
       const first = await getTokens(config, browser)
       const second = await getTokens(config, browser)
@@ -110,9 +113,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('ends a sign-in if its refresh token is used twice', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config, service) => {
       const tokens = await getTokens(config)
       const renewed = await oauth.refreshTokenGrant(config, tokens.refresh_token ?? '')
       const replay = oauth.refreshTokenGrant(config, tokens.refresh_token ?? '')
@@ -121,9 +122,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('rejects a code with another verifier, and a code that was used before', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config) => {
       const begun = await begin(config)
       const callback = await decide(new Browser(), begun)
       const other = { ...begun.checks, pkceCodeVerifier: oauth.randomPKCECodeVerifier() }
@@ -136,9 +135,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('returns state and issuer, so that openid-client detects a wrong one', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config) => {
       const begun = await begin(config)
       const callback = await decide(new Browser(), begun)
       for (const [name, value] of [
@@ -153,9 +150,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('returns an error to the client if the user denies the request or the scope is unknown', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config) => {
       const denied = await begin(config)
       const unknown = await begin(config, { scope: 'no:such' })
       for (const [begun, callback, error] of [
@@ -182,9 +177,7 @@ describe('the embedded service, used by openid-client', () => {
   }
 
   it('issues tokens to a program on another device after the user has entered its code', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config, service) => {
       const tokens = await signInOnDevice(config, 'allow')
       expect(tokens.scope).to.equal('chat:write')
       expect(await statusOf(config, service, tokens.access_token)).to.equal(200)
@@ -194,9 +187,7 @@ describe('the embedded service, used by openid-client', () => {
     }))
 
   it('tells a program on another device that the user has denied the request', () =>
-    withService(async (service) => {
-      await createUser(service)
-      const config = await discover(service)
+    withClient(async (config) => {
       expect(await refusal(signInOnDevice(config, 'deny'))).to.equal('access_denied')
     }))
 })
