@@ -80,6 +80,8 @@ export default class Chat extends BaseCommand {
     const isRecorded = context.options.save.value === 'on'
     const { env, directories, streams, host } = context
     const owner = context.contextOwner()
+    // The session reads the keys, so nothing else can ask.
+    const searched = { contextOwner: () => owner, directories, knownUser: context.knownUser }
     host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasModelServer } = describeService(context)
@@ -114,7 +116,7 @@ export default class Chat extends BaseCommand {
       rememberContext: (id) => rememberContext(context, id),
       // The session reads the keys, so nothing else can ask.
       search: (words) =>
-        searchHistory(context, words, undefined, undefined, async (_, refusal) => Promise.reject(refusal)),
+        searchHistory({ ...searched, confirm: async (_, refusal) => Promise.reject(refusal) }, { words }),
       withSessionList: (open, work) =>
         withSessionList(directories, { owner, isWanted: ({ id }) => id !== open }, work),
       pickSession: (list) => context.prompter.pick('Session to resume:', list),

@@ -1,8 +1,7 @@
 import type { SeenMessages } from '../client/history/message-keys.ts'
 import type { HistoryBatch, HistoryPosition } from '../client/history/walk-history.ts'
-import type { ApiResponse } from '../client/response/response.ts'
 import { Failure } from '../contract/failure.ts'
-import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/resources/conversation.ts'
+import type { HistoryQuery } from '../contract/resources/conversation.ts'
 import type { Run } from '../run/run.ts'
 import { ambiguousTimes } from '../view/history.ts'
 
@@ -19,13 +18,7 @@ export interface Part {
 export interface HistoryStore {
   /** Each run begins a new part, for the messages that are newer than those of earlier runs. */
   readonly parts: readonly Part[]
-  /** @param messages the new messages of the response, oldest first */
-  append(
-    part: number,
-    messages: readonly HistoryMessage[],
-    position: HistoryPosition,
-    response: ApiResponse<HistoryPage>,
-  ): void
+  append(part: number, batch: HistoryBatch): void
   endPart(part: number, ending: PartEnding): void
   /** The messages of all parts. */
   storedKeys(): SeenMessages
@@ -69,7 +62,7 @@ export async function fetchHistory(
     const { order } = store.parts.find((one) => one.position?.isOrderKnown)?.position ?? {}
     let met = false
     for await (const batch of oneAhead(history.pages(query, { position, seen, part, since, order }))) {
-      store.append(part, batch.messages, batch.position, batch.response)
+      store.append(part, batch)
       onMessages?.(batch.messages)
       if (pages++ === 0) await run.warnOfResponse(batch.response)
       mayLack ||= batch.unsure

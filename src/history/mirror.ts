@@ -1,10 +1,8 @@
 import { dirname, join } from 'node:path'
-import { digestOf, keysOf, type SeenMessages } from '../client/history/message-keys.ts'
-import type { HistoryPosition } from '../client/history/walk-history.ts'
-import type { ApiResponse } from '../client/response/response.ts'
+import { digestOf, type SeenMessages } from '../client/history/message-keys.ts'
+import type { HistoryBatch } from '../client/history/walk-history.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { isRecord } from '../contract/notation/exact-json.ts'
-import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
+import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
 import { demandUser } from '../run/demand-user.ts'
 import type { Run } from '../run/run.ts'
@@ -74,14 +72,7 @@ export class Mirror implements HistoryStore {
     this.#change(() => this.#store.prepare('update owner set user_id = ?').run(userId))
   }
 
-  /** @param messages oldest first */
-  append(
-    part: number,
-    messages: readonly HistoryMessage[],
-    position: HistoryPosition,
-    response: ApiResponse<HistoryPage>,
-  ): void {
-    const keyOf = pageKeys(response)
+  append(part: number, { messages, keys, position }: HistoryBatch): void {
     this.#change(() => {
       let added = 0
       let time = position.time
@@ -89,7 +80,7 @@ export class Mirror implements HistoryStore {
         const at = timeOf(message)
         // A message without a time is sorted after the one before it.
         if (Number.isFinite(at)) time = at
-        if (this.#put(part, message, time ?? 0, keyOf(message))) added++
+        if (this.#put(part, message, time ?? 0, keys.get(message) ?? 0)) added++
       }
       this.#store.prepare('update owner set messages = messages + ?').run(added)
       this.#setPart(part, 'position', JSON.stringify(position))
@@ -216,15 +207,6 @@ export function demandMirror(
 ): Promise<boolean> {
   const hint = 'Use another profile for this user, or move the file elsewhere to start a new mirror.'
   return demandUser(run, { subject: `The mirror ${path}`, owner: facts?.userId, user, question, hint })
-}
-
-/** The key of each message of a page, as the walk has it. */
-function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage) => number {
-  const sent: readonly unknown[] = Array.isArray(body?.messages) ? body.messages : []
-  const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
-  const keys = keysOf(page)
-  const byMessage = new Map(page.map((message, index) => [message, keys[index] ?? 0]))
-  return (message) => byMessage.get(message) ?? 0
 }
 
 function readFacts(store: MessageDatabase): MirrorFacts | undefined {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { keysOf, type SeenMessages } from '../client/history/message-keys.ts'
-import type { HistoryPosition } from '../client/history/walk-history.ts'
+import type { HistoryBatch, HistoryPosition } from '../client/history/walk-history.ts'
 import { parseJson } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { firstTime } from '../contract/resources/history-order.ts'
@@ -54,8 +54,7 @@ export class PageStore implements HistoryStore {
     return this.pages.reduce((sum, page) => sum + page.messages, 0)
   }
 
-  /** @param messages oldest first */
-  append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
+  append(part: number, { messages, position }: Pick<HistoryBatch, 'messages' | 'position'>): void {
     const page = { part, messages: messages.length, oldest: firstTime(messages), position }
     this.#add(
       [page],

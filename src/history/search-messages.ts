@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { ContextOwner } from '../config/last-context.ts'
 import type { Run } from '../run/run.ts'
-import type { Directories } from '../system/files/directories.ts'
 import { type FoundMessage, type SearchFilters, timeOfId } from './message-database.ts'
 import {
   demandMirror,
@@ -14,15 +12,13 @@ import {
 import { SearchQuery, snippetOf } from './search-query.ts'
 import { TranscriptIndex, type Transcripts } from './transcript-index.ts'
 
-export interface SearchOptions {
-  run: Pick<Run, 'knownUser' | 'confirm'>
-  directories: Directories
-  owner: ContextOwner
+export interface Search {
   words: string
   filters: SearchFilters
   limit: number
-  transcripts: Transcripts
 }
+
+type SearchRun = Pick<Run, 'confirm' | 'contextOwner' | 'directories' | 'knownUser'>
 
 /** A message that matches, as it is shown. */
 interface SearchResult {
@@ -50,16 +46,19 @@ export interface SearchReport {
  * Searches the mirror and the transcripts of an owner, the newest messages first. Sends no request.
  * @throws Failure `usage` for a search without a word; `conflict` or `declined` for a mirror of another user; `storage`
  */
-export async function searchMessages(options: SearchOptions): Promise<SearchReport> {
-  const { run, filters, limit } = options
-  const query = new SearchQuery(options.words)
-  const owner = ownerOf(options.owner)
-  const directory = mirrorsDirectory(options.directories)
+export async function searchMessages(
+  run: SearchRun,
+  { words, filters, limit }: Search,
+  transcripts: Transcripts,
+): Promise<SearchReport> {
+  const query = new SearchQuery(words)
+  const owner = ownerOf(run.contextOwner())
+  const directory = mirrorsDirectory(run.directories)
   const path = mirrorPath(directory, owner)
   const { deliveries } = filters
   const isLocal = deliveries?.includes('local') === true
   const mirror = !isLocal && existsSync(path) ? openToSearch(path) : undefined
-  const index = await TranscriptIndex.open(directory, options.transcripts)
+  const index = await TranscriptIndex.open(directory, transcripts)
   const most = limit + beyondLimit
   try {
     if (mirror) await demandMirror(path, mirror.facts, run, run.knownUser(), 'Search it nevertheless?')

@@ -314,7 +314,7 @@ describe('a resumed export', () => {
   it('counts the messages that it writes, without earlier ones before --since', async () => {
     const sandbox = createSandbox()
     const store = new PageStore(join(sandbox.home, 'pages'), systemClock)
-    store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
+    store.append(0, { messages: storedAt([0, 1, 2]) as HistoryMessage[], position: beforeWalk })
     store.endPart(0, 'ended')
     const written = await writeDocument({
       format: 'jsonl',

@@ -106,14 +106,13 @@ export function describeSummary(
 
 /** @throws Failure `usage` for the ID of another session, and for a name that another one of the profile has */
 export function demandFreeName(path: string, name: string): void {
-  const [directory, own] = [dirname(path), summarize(path)]
-  const others = transcriptPaths(directory).filter((other) => other !== path)
-  if (others.some((other) => sessionIdOf(other) === name))
-    throw new Failure('usage', `"${name}" is the ID of another session`)
-  const isWanted = (one: TranscriptSummary) =>
-    one.path !== path && one.name === name && one.profile === own?.profile
-  const [other] = listTranscripts(directory, undefined, { limit: 1, isWanted })
-  if (other) throw new Failure('usage', `Session ${other.id} already has the name "${name}"`)
+  const own = summarize(path)
+  for (const other of listTranscripts(dirname(path))) {
+    if (other.id === own?.id) continue
+    if (other.id === name) throw new Failure('usage', `"${name}" is the ID of another session`)
+    if (other.name === name && other.profile === own?.profile)
+      throw new Failure('usage', `Session ${other.id} already has the name "${name}"`)
+  }
 }
 
 /** Maximum number of sessions that an error names. */

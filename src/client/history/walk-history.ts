@@ -52,6 +52,8 @@ export const beforeWalk: HistoryPosition = {
 export interface HistoryBatch {
   /** Oldest first; none that an earlier page had. */
   messages: readonly HistoryMessage[]
+  /** The key of each of its messages. @internal */
+  keys: ReadonlyMap<HistoryMessage, number>
   response: ApiResponse<HistoryPage>
   /** Where another walk can continue: plain data. */
   position: HistoryPosition
@@ -99,11 +101,11 @@ export async function* walkHistory(
       ? await stepBack(fetchPage, query, read, position)
       : await readFirst(fetchPage, query, read)
     if (!page) return
-    const { response, met, unsure = false } = page
+    const { response, keys, met, unsure = false } = page
     position = page.position
     const messages =
       since === undefined ? page.messages : page.messages.filter((message) => !(timeOf(message) < since))
-    yield { messages, response, position, met, unsure }
+    yield { messages, keys, response, position, met, unsure }
     const isBefore = since !== undefined && position.time !== undefined && position.time < since
     if (met || response.body?.has_more === false || isBefore) return
   }
@@ -117,6 +119,7 @@ interface PageReading {
   /** All messages of the page, oldest first, and those of them that are new. */
   all: readonly HistoryMessage[]
   messages: readonly HistoryMessage[]
+  keys: ReadonlyMap<HistoryMessage, number>
   /** Whether it contains messages of an earlier part. */
   met: boolean
   position: HistoryPosition
@@ -232,8 +235,9 @@ function readPage(
 ): PageReading {
   const sent: readonly unknown[] = Array.isArray(response.body?.messages) ? response.body.messages : []
   const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
-  const keys = keysOf(page)
-  const parts = keys.map((key) => seen.get(key))
+  const listed = keysOf(page)
+  const keys = new Map(page.map((message, index) => [message, listed[index] ?? 0]))
+  const parts = listed.map((key) => seen.get(key))
   const known = from?.isOrderKnown ? from.order : certainOrder(page)
   const certain = known ?? orderBySeen(parts, part)
   const order = certain ?? (from?.proven ? from.order : probableOrder(page))
@@ -251,7 +255,7 @@ function readPage(
     if (isBeyond && timeOf(message) > newest) return false
     // Older messages than those of another walk are left to that walk. If the order is unknown, it starts again.
     if (index < firstMet && certain !== undefined) return false
-    const key = keys[isTurned ? page.length - 1 - index : index] ?? 0
+    const key = keys.get(message) ?? 0
     const isRepeated = seen.has(key)
     if (!isRepeated) seen.set(key, part)
     return !isRepeated
@@ -264,7 +268,7 @@ function readPage(
     newest,
   }
   const position = all.length === 0 ? kept : { ...kept, ...placeOf(all, certain !== undefined) }
-  return { response, all, messages, met: firstMet >= 0, position }
+  return { response, all, messages, keys, met: firstMet >= 0, position }
 }
 
 /** The walk goes back in time: its own messages are at the newer end of a page. */

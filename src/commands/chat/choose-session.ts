@@ -11,6 +11,7 @@ import type { ReadMessages, TranscriptIndex } from '../../history/transcript-ind
 import type { Directories } from '../../system/files/directories.ts'
 import { oneLine } from '../../terminal/strip-controls.ts'
 import { localTime } from '../../view/format/quantities.ts'
+import { openTranscripts } from '../history/search-history.ts'
 
 /**
  * Runs work with the list of sessions. No key reads the transcripts again: the index of the search finds words.
@@ -34,7 +35,7 @@ export async function withSessionList<T>(
   const search = async (word: string) => {
     const { SearchQuery } = await import('../../history/search-query.ts')
     const query = new SearchQuery(`${word}*`)
-    index ??= openIndex(directories, readMessages)
+    index ??= openIndex(directories)
     return (await index).sessionsWith(query)
   }
   const list: SessionList = {
@@ -75,12 +76,10 @@ function lastMessageOf(path: string, read: ReadMessages): string {
   return orElse(() => oneLine(splitFiles(read(path).messages.at(-1)?.text ?? '').text, 200), '')
 }
 
-async function openIndex(directories: Directories, read: ReadMessages): Promise<TranscriptIndex> {
+async function openIndex(directories: Directories): Promise<TranscriptIndex> {
   const { mirrorsDirectory } = await import('../../history/mirror.ts')
   const { TranscriptIndex } = await import('../../history/transcript-index.ts')
-  const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
-  const files = transcriptFiles(directories.sessions)
-  return TranscriptIndex.open(mirrorsDirectory(directories), { files, loadReader: async () => read })
+  return TranscriptIndex.open(mirrorsDirectory(directories), await openTranscripts({ directories }))
 }
 
 /** The path of a session by its ID or name, which `--profile` limits to a profile. @throws as `findTranscript` */

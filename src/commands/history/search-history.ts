@@ -1,24 +1,21 @@
 import type { Context } from '../../cli/context/context.ts'
-import type { SearchFilters } from '../../history/message-database.ts'
-import type { SearchReport } from '../../history/search-messages.ts'
+import type { Search, SearchReport } from '../../history/search-messages.ts'
+import type { Transcripts } from '../../history/transcript-index.ts'
 
-const noFilters = { since: undefined, role: undefined, contextId: undefined }
+const everything = { filters: { since: undefined, role: undefined, contextId: undefined }, limit: 20 }
 
-/**
- * Searches the mirror and the sessions of the service and profile in use.
- * @param confirm about the mirror of another user (default: asks in a terminal)
- */
+/** Searches the mirror and the sessions of the service and profile in use. */
 export async function searchHistory(
-  { directories, contextOwner, knownUser, confirm: ask }: Context,
-  words: string,
-  filters: SearchFilters = noFilters,
-  limit = 20,
-  confirm = ask,
+  context: Pick<Context, 'confirm' | 'contextOwner' | 'directories' | 'knownUser'>,
+  search: Pick<Search, 'words'> & Partial<Search>,
 ): Promise<SearchReport> {
-  const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
   const { searchMessages } = await import('../../history/search-messages.ts')
+  return searchMessages(context, { ...everything, ...search }, await openTranscripts(context))
+}
+
+/** The transcripts of this machine, for their index. */
+export async function openTranscripts({ directories }: Pick<Context, 'directories'>): Promise<Transcripts> {
+  const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
   const loadReader = async () => (await import('../../chat/transcript/read-transcript.ts')).readMessages
-  const transcripts = { files: transcriptFiles(directories.sessions), loadReader }
-  const run = { knownUser, confirm }
-  return searchMessages({ run, directories, owner: contextOwner(), words, filters, limit, transcripts })
+  return { files: transcriptFiles(directories.sessions), loadReader }
 }

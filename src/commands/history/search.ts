@@ -43,7 +43,8 @@ export default class HistorySearch extends LocalCommand {
     const isLocal = flags.local
     const deliveries = isLocal ? ['local', 'not_sent'] : flags.stored ? ['stored'] : undefined
     const filters = { since, role: flags.role, contextId: flags.context, deliveries }
-    const report = await searchHistory(context, args.words, filters, rowsToShow(flags.limit, output, 20))
+    const limit = rowsToShow(flags.limit, output, 20)
+    const report = await searchHistory(context, { words: args.words, filters, limit })
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
     const sync = commandFor(context, 'history', 'sync')

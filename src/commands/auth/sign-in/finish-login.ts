@@ -118,7 +118,7 @@ async function endReplaced(
  * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
  */
 async function confirmOwner(
-  { credentials: { stores }, prompter, signal }: Context,
+  { credentials: { stores }, confirm, signal }: Context,
   { connection: { profile, baseUrl }, isUnattended }: LoginPlan,
   { kind }: StoredCredential,
   owner: SignedInAccount | undefined,
@@ -135,11 +135,9 @@ async function confirmOwner(
   if (!earlier?.user || isSameUser(earlier.user, owner)) return
   const [before, now] = [earlier.user, owner].map(({ id, email }) => stripControls(email ?? id ?? ''))
   const words = `Profile "${profile}" was signed in as ${before}, and the browser signed in ${now}`
-  if (prompter.canAsk) return prompter.confirm(`${words}. Continue as ${now}?`)
-  throw new Failure('input_needed', words, {
-    code: 'user_mismatch',
-    hint: `To change the user, sign out first with: ${commandLine('auth', 'logout', '--profile', profile)}`,
-  })
+  const hint = `To change the user, sign out first with: ${commandLine('auth', 'logout', '--profile', profile)}`
+  const refusal = new Failure('input_needed', words, { code: 'user_mismatch', hint })
+  await confirm(`${words}. Continue as ${now}?`, refusal)
 }
 
 /** As far as the service names both. */
