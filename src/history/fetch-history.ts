@@ -1,7 +1,7 @@
 import type { SeenMessages } from '../client/history/message-keys.ts'
 import type { HistoryBatch, HistoryPosition } from '../client/history/walk-history.ts'
 import { Failure } from '../contract/failure.ts'
-import type { HistoryQuery } from '../contract/resources/conversation.ts'
+import type { HistoryMessage, HistoryQuery } from '../contract/resources/conversation.ts'
 import type { Run } from '../run/run.ts'
 import { ambiguousTimes } from '../view/history.ts'
 

@@ -374,7 +374,7 @@ describe('read-only mode', function () {
   /** Files that no flag names, without the index of transcripts, which is a cache. */
   const ownFiles = () => {
     const all = Object.entries(fingerprint(sandbox.home))
-    return all.filter(([path]) => path.startsWith('.') && !path.endsWith('mirrors/sessions.db'))
+    return all.filter(([path]) => path.startsWith('.') && !/mirrors.sessions\.db$|users\.json$/.test(path))
   }
 
   before(async () => {

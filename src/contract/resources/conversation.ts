@@ -68,7 +68,8 @@ export interface HistoryMessage extends Received {
   role?: Maybe<string>
   /** Timestamp, as the service wrote it. */
   created_at?: Maybe<string>
-  /** See `ReplyEnd`. Only messages of the embedded service and of transcripts have it. */
+  /** Only messages of the embedded service and of transcripts have these. See `ReplyEnd`. */
+  context_id?: Maybe<string>
   end?: Maybe<string>
 }
 
@@ -77,6 +78,7 @@ const historyMessage = response<HistoryMessage>(() => ({
   content: z.string(),
   role: z.string(),
   created_at: z.string(),
+  context_id: z.string(),
   end: z.string(),
 }))
 
