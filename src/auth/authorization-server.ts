@@ -55,7 +55,7 @@ export async function findAuthorizationServer(
     (await readMetadata(base, 'oauth2', transport)) ?? (await readMetadata(base, 'oidc', transport))
   if (!metadata?.token_endpoint) {
     throw new Failure('usage', `The token endpoint of ${base.origin} is unknown`, {
-      advice: [{ code: 'name_token_endpoint' }],
+      hint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
     })
   }
   return {
@@ -135,7 +135,7 @@ async function readMetadata(
       ? `it names another issuer, ${String(document?.issuer).slice(0, 200)}`
       : (cause as Error).message
     throw new Failure('refused', `The metadata of ${base.origin} is invalid: ${why}`, {
-      advice: [{ code: 'name_issuer' }],
+      hint: 'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
       cause,
     })
   }

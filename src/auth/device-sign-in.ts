@@ -103,10 +103,12 @@ const withoutCode =
       return undefined
     }
     if (error.code !== 'invalid_scope') throw error
-    throw error.reworded(error.message, { advice: [{ code: 'scope_of_device' }] })
+    throw error.reworded(error.message, {
+      hint: 'Request another scope with --scope, or sign in with --no-browser.',
+    })
   }
 
-const newCode: Help = { advice: [{ code: 'new_device_code' }] }
+const newCode: Help = { hint: 'Run the same command again. It gets a new code.' }
 
 function codeExpired(): Failure {
   return new Failure('unauthorized', 'The code expired before the sign-in was completed', {

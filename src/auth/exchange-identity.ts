@@ -62,7 +62,9 @@ export async function findServer(
   const server = await findAuthorizationServer(authUrl, tokenUrl, createTransport(transport)).catch(
     (error: unknown) => {
       if (!(error instanceof Failure) || error.kind !== 'usage') throw error
-      throw error.reworded(error.message, { advice: [{ code: 'token_endpoint_of_exchange' }] })
+      throw error.reworded(error.message, {
+        hint: 'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
+      })
     },
   )
   const { origin } = new URL(tokenUrl ?? authUrl)
@@ -100,7 +102,7 @@ function chooseGrant(
   if (clientId === undefined) {
     const { origin } = new URL(tokenEndpoint)
     throw new Failure('unauthorized', `${origin} takes an identity token only from a client with an ID`, {
-      advice: [{ code: 'client_id_of_exchange' }],
+      hint: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
     })
   }
   const assertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -176,7 +178,11 @@ async function obtainIdentityToken(request: IdentityRequest): Promise<string> {
     const words = source.kind === 'variable' ? `${source.name} is not set` : `${where} is empty`
     throw noToken(
       `No identity token: ${words}`,
-      isGitlab ? { advice: [{ code: 'gitlab_id_token', audience }] } : {},
+      isGitlab
+        ? {
+            hint: `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+          }
+        : {},
     )
   }
   // Anything else may be another secret, which the server must not see.
@@ -200,6 +206,7 @@ function read({ source, audience, env, resolvePath, transport }: IdentityRequest
 }
 
 const [urlVariable, tokenVariable] = githubVariables
+const githubHint = 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }'
 
 async function askGithub(
   audience: string,
@@ -208,7 +215,7 @@ async function askGithub(
 ): Promise<string> {
   const missing = [urlVariable, tokenVariable].find((name) => !env[name])
   if (missing !== undefined) {
-    throw noToken(`No identity token: ${missing} is not set`, { advice: [{ code: 'github_id_token' }] })
+    throw noToken(`No identity token: ${missing} is not set`, { hint: githubHint })
   }
   const url = new URL(readEndpoint(env[urlVariable], urlVariable))
   url.searchParams.append('audience', audience)
@@ -220,7 +227,7 @@ async function askGithub(
   if (status !== 200) {
     throw noToken(`GitHub issued no identity token: ${url.origin} responded ${status}`, {
       status,
-      advice: [{ code: 'github_id_token' }],
+      hint: githubHint,
     })
   }
   const body: unknown = await response.json().catch(() => undefined)

@@ -186,7 +186,7 @@ async function listen(server: Server, { host, ports }: LoopbackOptions): Promise
     }
   }
   throw new Failure('refused', `Cannot listen on ${host} for the browser: ${tried.join(', ')}`, {
-    advice: [{ code: 'other_redirect_port' }],
+    hint: 'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
   })
 }
 
@@ -210,7 +210,7 @@ function describeRefusal(cause: unknown, host: string, port: number): string {
     case 'EINVAL': {
       const other = host === '::1' ? '127.0.0.1' : '::1'
       throw new Failure('refused', `This machine has no address ${host}`, {
-        advice: [{ code: 'other_redirect_host', host: other }],
+        hint: `Use the other loopback address with: --redirect-host ${other}`,
         cause,
       })
     }

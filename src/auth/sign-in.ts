@@ -152,18 +152,21 @@ function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
       const words = description ? `${error}: ${description}` : error
       throw new Failure('unauthorized', `The authorization server denied the sign-in: ${words}`, {
         code: error,
-        advice: error === 'invalid_scope' ? [{ code: 'known_scope' }] : [],
+        hint:
+          error === 'invalid_scope'
+            ? 'Request a scope that the authorization server supports, with --scope.'
+            : undefined,
       })
     }
     case 'contested':
       throw new Failure('unauthorized', 'Two browsers opened the sign-in page, so the sign-in was canceled', {
         code: 'sign_in_conflict',
-        advice: [{ code: 'sign_in_conflict' }],
+        hint: 'Another user of this machine may have tried to sign you in as their own user. Sign in again. To open the URL yourself, add --no-browser.',
       })
     case 'foreign':
       throw new Failure('unauthorized', `The sign-in response does not come from ${issuer}`, {
         code: 'issuer_mismatch',
-        advice: [{ code: 'issuer_mismatch' }],
+        hint: 'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
       })
   }
 }
@@ -171,6 +174,6 @@ function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
 function signInTimedOut({ wait }: SignIn, redirectUri: string): Failure {
   return new Failure('unauthorized', `The browser sign-in was not completed within ${wait / 1_000} s`, {
     code: 'sign_in_timeout',
-    advice: [{ code: 'no_callback', redirectUri }],
+    hint: `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
   })
 }

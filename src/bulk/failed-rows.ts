@@ -38,7 +38,7 @@ export function assertApart(results: string, input: Input): void {
   throw new Failure(
     'usage',
     `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
-    { advice: [{ code: 'other_results_file' }] },
+    { hint: 'Choose another file with --results.' },
   )
 }
 

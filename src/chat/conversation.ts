@@ -183,6 +183,6 @@ export async function fetchMessages(
 
 export function noMessages(contextId: string): Failure {
   return new Failure('not_found', `No messages of conversation "${contextId}" in the service's history`, {
-    advice: [{ code: 'list_sessions' }],
+    hint: 'List the sessions on this machine with: chatctl chat sessions',
   })
 }

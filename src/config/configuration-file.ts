@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import type { Advice } from '../contract/advice.ts'
-import { Failure } from '../contract/failure.ts'
+import { Failure, type Help } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError, systemFailure } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -186,10 +185,12 @@ export function withProfile(configuration: Configuration, name: string, profile:
   return { ...configuration, profiles: { ...configuration.profiles, [name]: stored } }
 }
 
+export const listProfiles = 'List the profiles with: chatctl auth list'
+
 /** What to do about the name of a profile that is not among those that are known. */
-export function adviceForProfile(name: string, known: readonly string[]): Advice {
+export function adviceForProfile(name: string, known: readonly string[]): Help {
   const canBeCreated = isProfileName(name) && findInAnyCase(name, known) === undefined
-  return canBeCreated ? { code: 'create_profile', profile: name } : { code: 'list_profiles' }
+  return canBeCreated ? { advice: [{ code: 'create_profile', profile: name }] } : { hint: listProfiles }
 }
 
 /** The known name that differs at most in case. */

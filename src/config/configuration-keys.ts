@@ -11,6 +11,7 @@ import {
   type GlobalKey,
   globalKeys,
   isProfileName,
+  listProfiles,
   type Profile,
   type ProfileKey,
   profileId,
@@ -121,7 +122,7 @@ function withoutAddress(profile: string): Failure {
 function demandProfile(configuration: Configuration, name: string): void {
   const known = profileNames(configuration)
   if (known.includes(name)) return
-  throw new Failure('usage', `Unknown profile "${name}"`, { advice: [adviceForProfile(name, known)] })
+  throw new Failure('usage', `Unknown profile "${name}"`, adviceForProfile(name, known))
 }
 
 /** The key of a model server must not reach another one, so only the same origin keeps it. */
@@ -149,7 +150,7 @@ function demandModelServer({ model_server: known }: Configuration): void {
   throw new Failure(
     'usage',
     'model_server_key_file is the key of the stored model server, but none is stored',
-    { advice: [{ code: 'set_model_server' }] },
+    { hint: 'Set it first with: chatctl config set model_server=URL' },
   )
 }
 
@@ -246,7 +247,6 @@ function demandOwnProfile({ profiles = {} }: Configuration, name: string): void 
   if (Object.hasOwn(profiles, name)) return
   const meant = nearest(name, Object.keys(profiles))
   throw new Failure('usage', `Unknown profile "${name}"`, {
-    hint: meant === undefined ? undefined : `Did you mean ${meant}?`,
-    advice: [{ code: 'list_profiles' }],
+    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}${listProfiles}`,
   })
 }

@@ -35,7 +35,7 @@ export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
   const lower = text.toLowerCase()
   const meant = formats.find((known) => known === (formatSynonyms.get(lower) ?? fullName(lower)))
   throw new Failure('usage', `"${text}" is not one of ${formats.join(', ')}`, {
-    advice: meant === undefined ? [] : [{ code: 'output_format', format: meant }],
+    hint: meant && `Did you mean: --output ${meant}`,
   })
 }
 

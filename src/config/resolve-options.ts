@@ -265,9 +265,11 @@ function unknownProfile(
   const stored = source === 'directory' ? `${configurationPath(new Directories(env))}, ${from}` : from
   const where = source === 'profile' ? `default_profile in ${from}` : stored
   const known = profileNames(configuration)
-  return new Failure('usage', `${where}: unknown profile "${value}" (profiles: ${known.join(', ')})`, {
-    advice: [adviceForProfile(value, known)],
-  })
+  return new Failure(
+    'usage',
+    `${where}: unknown profile "${value}" (profiles: ${known.join(', ')})`,
+    adviceForProfile(value, known),
+  )
 }
 
 /** All profile names, the built-in profile first. */

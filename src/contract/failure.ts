@@ -36,9 +36,9 @@ export interface FailedRequest {
 
 /** A failure is the options of another one that is made from it. */
 export interface FailureOptions {
-  /** The next step, in one sentence. Only the command line may name flags and commands in it. */
+  /** The next step, in one sentence. Only rooms of the program may name flags and commands in it. */
   hint?: string | undefined
-  /** More hints, as codes with data. Only the command line has the text. */
+  /** More hints, as codes with data. `cli/errors/hints.ts` has the text. */
   advice?: readonly Advice[] | undefined
   /** The machine-readable code of the service, if it sent one. */
   code?: string | undefined

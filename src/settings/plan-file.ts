@@ -28,7 +28,10 @@ export interface PlanUse {
   only?: Part | undefined
 }
 
-export const settingsPlan: PlanKind = { format: 'chatctl-plan', newPlan: { code: 'save_new_plan' } }
+export const settingsPlan: PlanKind = {
+  format: 'chatctl-plan',
+  newPlan: 'Make a new plan with: chatctl settings diff FILE --save PLAN',
+}
 
 export function composePlanFile(plan: Plan, tool: string, clock: Clock, validFor?: number): string {
   const { service, serial, ...parts } = plan
@@ -59,8 +62,9 @@ export function refusalOf(
   const isWhole = applied.includes(undefined)
   if (!isWhole && !applied.some((part) => only === undefined || part === only)) return undefined
   const inPart = isWhole || only !== undefined ? '' : ' in part'
-  const advice = [settingsPlan.newPlan]
-  return new Failure('conflict', `The plan ${name} was already sent${inPart}`, { advice })
+  return new Failure('conflict', `The plan ${name} was already sent${inPart}`, {
+    hint: settingsPlan.newPlan,
+  })
 }
 
 /**

@@ -94,8 +94,8 @@ export async function withoutRows(
   { name, skipInvalid }: { name: string; skipInvalid: boolean },
 ): Promise<CheckedInput> {
   const faults = new FaultList()
-  for (const [{ line, column = 1 }, { message, advice }] of failures)
-    faults.add(name, { line, column, message, advice: advice[0] })
+  for (const [{ line, column = 1 }, { message, hint }] of failures)
+    faults.add(name, { line, column, message, hint })
   const skipping = faults.settle(skipInvalid)
   if (skipping !== undefined) await run.warn(skipping)
   const rows = checked.rows.map((row) => {

@@ -163,14 +163,18 @@ export function severalUsers(ids: readonly string[]): string {
 /** The failure if only a row has the ID, and the service did not show that the user has the email. */
 function notShown(email: string, id: string): Failure {
   const words = `Cannot check that the user ${visibleJson(id)} has the email ${email}`
-  return new Failure('incomplete', words, { advice: [{ code: 'other_email' }] })
+  return new Failure('incomplete', words, {
+    hint: 'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
+  })
 }
 
 /** The failure if the id belongs to a user with another email: a change would reach the wrong user. */
 export function otherUser(email: string, id: string, { email: found }: User): Failure | undefined {
   if (typeof found !== 'string' || found.toLowerCase() === email.toLowerCase()) return undefined
   const words = `The user ${visibleJson(id)} has the email ${visibleJson(found)} on the service, not ${visibleJson(email)}`
-  return new Failure('conflict', words, { advice: [{ code: 'other_email' }] })
+  return new Failure('conflict', words, {
+    hint: 'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
+  })
 }
 
 /** The fields of a user in a response (docs/interface.md, "User"). */

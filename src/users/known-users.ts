@@ -86,7 +86,9 @@ export class KnownUsers {
         ? `it belongs to ${holder}`
         : `${email} has the ID ${ids.map(visibleJson).join(' or ')}`
       const words = `The row has the ID ${visibleJson(id)}, but ${has}`
-      const fault = new Failure('conflict', words, { advice: [{ code: 'other_email' }] })
+      const fault = new Failure('conflict', words, {
+        hint: 'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
+      })
       return { id: undefined, hashes: {}, fault }
     }
     if (known?.id === id) return known

@@ -64,7 +64,10 @@ export function chooseResolved(
 function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
   const places = choices.slice(0, 20).map(formatRowPlace).join(', ')
   return new Failure('usage', words, {
-    advice: [choices.length === 0 ? { code: 'no_unknown_row' } : { code: 'name_unknown_row', places }],
+    hint:
+      choices.length === 0
+        ? 'Run the same command without --on-unknown.'
+        : `Choose the row with --line: ${places}`,
   })
 }
 

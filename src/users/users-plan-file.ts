@@ -28,7 +28,10 @@ export interface UsersPlanFile extends SavedDifferences {
   header: UsersPlanHeader
 }
 
-export const usersPlan: PlanKind = { format: 'chatctl-users-plan', newPlan: { code: 'save_users_plan' } }
+export const usersPlan: PlanKind = {
+  format: 'chatctl-users-plan',
+  newPlan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
+}
 
 /** @throws Failure as `savePlan` */
 export async function saveUsersPlan(
@@ -78,11 +81,13 @@ export function assertUnapplied(
   state: UsersState,
 ): void {
   if (Ledger.of(directories, service).notesWith<PlanNote>('plan', id).length > 0) {
-    throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [usersPlan.newPlan] })
+    throw new Failure('conflict', `The plan ${name} was already applied`, { hint: usersPlan.newPlan })
   }
   if (state.serial === serial) return
   const words = state.exists
     ? `The state file ${state.name} has changed since the plan ${name} was saved (serial ${serial}, now ${state.serial})`
     : `The plan ${name} was made with the state file ${state.name}, which does not exist`
-  throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
+  throw new Failure('conflict', words, {
+    hint: 'Choose the state file of the plan with --state, or make a new plan.',
+  })
 }

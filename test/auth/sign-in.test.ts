@@ -316,7 +316,7 @@ describe('auth login', () => {
         query.set('iss', server.url)
         metadata(query)
       }
-      await fail(4, [])
+      await fail(4, ['The response may be forged'])
       expect(server.tokenRequests).to.deep.equal([])
     })
 

@@ -131,12 +131,12 @@ describe('files that describe users', () => {
       { 'a.csv': 'email,password\nada@example.com,hunter2\n' },
       { 'a.yaml': '- { email: ada@example.com, password: hunter2 }' },
     ] as Record<string, string>[]) {
-      const { message, advice } = await failureFor(files)
+      const { message, hint } = await failureFor(files)
       expect(message).to.match(
         /^a\.\w+:1:\d+: password is not allowed: a file of managed users contains no sec/m,
       )
       expect(message).not.to.include('hunter2')
-      expect(advice).to.deep.equal([{ code: 'new_passwords' }])
+      expect(hint).to.equal('Remove it. users apply generates the passwords of new users.')
     }
   })
 

@@ -1,4 +1,3 @@
-import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KeychainItem } from './keychain-items.ts'
 
@@ -8,7 +7,6 @@ interface KeychainFault {
   message: string
   /** May contain `ITEM`, the arguments of secret-tool. */
   hint?: string
-  advice?: Advice
 }
 
 /** Without a `code`, that of the failure is the name. All have exit code 4. */
@@ -27,7 +25,7 @@ const faults = {
   keychain_not_loaded: {
     message:
       'The keychain cannot be loaded: the native code of the package @napi-rs/keyring is not installed, or does not run on this system',
-    advice: { code: 'reinstall_for_keychain' },
+    hint: 'If chatctl was installed with npm, install it again with: npm install --global --include=optional chatctl. Otherwise, set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
   },
   keychain_ambiguous: {
     message: 'The keychain has more than one item for this profile',
@@ -36,7 +34,7 @@ const faults = {
   keychain_without_collection: {
     message:
       'The Secret Service runs, but has no default collection (keyring) in which to store a credential',
-    advice: { code: 'create_keyring' },
+    hint: 'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   },
   keychain_locked: {
     message: 'The keychain is locked',
@@ -47,7 +45,7 @@ const faults = {
       process.platform === 'linux'
         ? 'No keychain is available: no Secret Service is running, such as gnome-keyring'
         : 'No keychain is available',
-    advice: { code: 'no_keychain' },
+    hint: 'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
   },
   keychain_timeout: {
     message: 'The keychain does not respond',
@@ -98,7 +96,6 @@ export function keychainFailure(code: KeychainCode, item: KeychainItem, cause?: 
     {
       code: fault.code ?? code,
       hint: fault.hint?.replace('ITEM', `service ${item.service} username ${item.account}`),
-      advice: fault.advice && [fault.advice],
       cause,
     },
   )

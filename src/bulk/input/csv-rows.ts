@@ -1,4 +1,3 @@
-import type { Advice } from '../../contract/advice.ts'
 import { placesIn } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { type CsvRecord, csvRecords } from './csv-records.ts'
@@ -62,13 +61,12 @@ function readRow<R>(
  */
 function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): CsvColumns<R> {
   const placeOf = placesIn(record.raw, record.line)
-  const refuse = (words: string, offset = 0, { hint, advice }: { hint?: string; advice?: Advice } = {}) =>
-    failAt(name, placeOf(offset), words, { hint, advice: advice && [advice] })
+  const refuse = (words: string, offset = 0, hint?: string) => failAt(name, placeOf(offset), words, hint)
   if (record.fault) throw refuse(record.fault.message, record.fault.offset)
   const { cells: header, separator } = record
   const given = header.map((cell) => cell.trim())
   const offsets = cellOffsets(record)
-  const columns = shape.readColumns(given, (words, index, help) => refuse(words, offsets[index], help))
+  const columns = shape.readColumns(given, (words, index, hint) => refuse(words, offsets[index], hint))
   const { names } = columns
   const seen = new Set<string>()
   for (const [index, name] of names.entries()) {

@@ -1,5 +1,4 @@
-import type { Advice } from '../../contract/advice.ts'
-import { Failure, type Help } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { FilePosition, Located } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -7,14 +6,14 @@ import { countOf } from '../../view/format/quantities.ts'
 /** A fault of a row, with its place. */
 export interface RowFault extends FilePosition {
   message: string
-  advice?: Advice
+  hint?: string | undefined
 }
 
 /** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
 export type FieldPath = readonly (string | number)[]
 
 /** Called with each fault of a row. */
-export type ReportFault = (path: FieldPath, message: string, advice?: Advice) => void
+export type ReportFault = (path: FieldPath, message: string, hint?: string) => void
 
 /** What the rows of an input are. */
 export interface RowShape<R> {
@@ -43,11 +42,7 @@ interface ReadRow {
 }
 
 /** Creates the error about the column at an index. */
-export type RefuseColumn = (
-  words: string,
-  index: number,
-  help?: { hint?: string; advice?: Advice },
-) => Failure
+export type RefuseColumn = (words: string, index: number, hint?: string) => Failure
 
 /** How the cells of a file become rows. */
 export interface ColumnReader<R> {
@@ -90,13 +85,8 @@ export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] 
 export const maxRowLength = 1024 * 1024
 
 /** The failure of a whole input, at a place in it. */
-export function failAt(
-  name: string,
-  { line, column }: FilePosition,
-  words: string,
-  help: Help = {},
-): Failure {
-  return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), help)
+export function failAt(name: string, { line, column }: FilePosition, words: string, hint?: string): Failure {
+  return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), { hint })
 }
 
 export function rowTooLarge(name: string, line: number): Failure {
@@ -127,13 +117,13 @@ export class FaultList {
    */
   settle(isSkipping?: boolean): string | undefined {
     if (this.count === 0) return undefined
-    const advice = new Map(this.shown.map((fault) => [fault.advice?.code, fault.advice]))
-    const skipping: Advice = { code: 'skip_invalid', faults: this.count }
+    const [hint] = this.shown.flatMap((fault) => fault.hint ?? [])
+    const rows = this.count === 1 ? 'the row' : 'the rows'
     const what = countOf(this.count, 'error')
     if (isSkipping) return `Skipping invalid rows (${what}):\n${this.describe(10)}`
     throw new Failure('refused', `Nothing was sent, because the input has ${what}:\n${this.describe()}`, {
-      advice: isSkipping === undefined ? [...advice.values()].filter((one) => one !== undefined) : [skipping],
-      details: { faults: this.shown.map(({ advice: _, ...fault }) => fault), count: this.count },
+      hint: isSkipping === undefined ? hint : `Fix ${rows}, or skip invalid rows with --skip-invalid.`,
+      details: { faults: this.shown.map(({ hint: _, ...fault }) => fault), count: this.count },
     })
   }
 

@@ -37,9 +37,9 @@ export function objectRow<R>(
 ): InputRow<R> {
   let faults: RowFault[] | undefined
   const indexes: Indexes = new Map()
-  const report: ReportFault = (path, message, advice) => {
+  const report: ReportFault = (path, message, hint) => {
     faults ??= []
-    faults.push({ ...placeOf(offsetOf(located, path, indexes)), message, advice })
+    faults.push({ ...placeOf(offsetOf(located, path, indexes)), message, hint })
   }
   const row = shape.readObject(located, report)
   if (row) {
@@ -103,15 +103,16 @@ function jsonLineRow<R>(
   return { index, line, row: undefined, faults: [{ ...placeOf(at), message }], raw }
 }
 
+const jsonLinesHint = 'For one object per line, use: --format jsonl'
+
 /** Reads a JSON list of objects, which may be the `listKey` or `data` of an object, or a single object. */
 export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   if (text.trim() === '') return
   const placeOf = placesIn(text)
-  const refuse = (at: number, words: string, code?: 'json_lines') =>
-    failAt(name, placeOf(at), words, { advice: code && [{ code }] })
+  const refuse = (at: number, words: string, hint?: string) => failAt(name, placeOf(at), words, hint)
   const read = readStrictJson(text)
   if ('fault' in read) {
-    throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? 'json_lines' : undefined)
+    throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? jsonLinesHint : undefined)
   }
   const { root } = read
   const { listKey } = shape
@@ -121,7 +122,7 @@ export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>)
   )
   const list = wrapped && entries.length === 1 ? wrapped.value : root
   if (list.kind !== 'list' && (wrapped || list.kind !== 'map'))
-    throw refuse(list.at, `expected a list of objects or {"${listKey}": [...]}`, 'json_lines')
+    throw refuse(list.at, `expected a list of objects or {"${listKey}": [...]}`, jsonLinesHint)
   for (const [index, item] of (list.kind === 'list' ? list.items : [list]).entries()) {
     const start = placeOf(item.at)
     const source = { index, raw: text.slice(item.at, item.end), start }

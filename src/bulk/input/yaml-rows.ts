@@ -56,7 +56,7 @@ function itemRow<R>(
 
 function* documentRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   const placeOf = placesIn(text)
-  const refuse = (at: number, words: string, hint?: string) => failAt(name, placeOf(at), words, { hint })
+  const refuse = (at: number, words: string, hint?: string) => failAt(name, placeOf(at), words, hint)
   let root: Located
   try {
     root = locateYaml(text, listBounds)

@@ -25,8 +25,7 @@ export function readRowNotes(
       ((did === 'done' && written !== 'done') || (did === 'contradicted' && written !== 'not_whole'))
     ) {
       throw new Failure('storage', `${results.path} lacks the reply of line ${row.line}`, {
-        hint: 'The file was changed or removed after chatctl wrote it.',
-        advice: [{ code: 'restore_results' }],
+        hint: 'The file was changed or removed after chatctl wrote it. Restore it, or send every row again with --restart.',
       })
     }
     const isStored =

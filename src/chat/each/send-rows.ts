@@ -257,7 +257,6 @@ function demandOwnResults(own: string | undefined, { results, restart }: BatchOp
     throw new Failure('usage', `The results of this batch are in ${own}, not in ${results}`)
   if (own === results || !found?.size) return
   throw new Failure('refused', `${results} exists and is not of this batch, so it is not overwritten`, {
-    hint: 'Another content of the file, another message, or another model is another batch.',
-    advice: [{ code: 'other_results_file' }],
+    hint: 'Another content of the file, another message, or another model is another batch. Choose another file with --results.',
   })
 }

@@ -140,13 +140,13 @@ export function findTranscript(directory: string, wanted: string, profile?: stri
   const [only, ...others] = found
   if (only === undefined) {
     throw new Failure('not_found', `No session "${wanted}" on this machine`, {
-      advice: [{ code: 'list_all_sessions' }],
+      hint: 'List all sessions with: chatctl chat sessions --all',
     })
   }
   if (others.length === 0) return only
   const ids = found.map(sessionIdOf).sort().reverse()
   const rest = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : ''
   throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, maxNamed).join(', ')}${rest}`, {
-    advice: [{ code: 'longer_session_id' }],
+    hint: 'Use an ID, or a longer part of it. List all sessions with: chatctl chat sessions --all',
   })
 }

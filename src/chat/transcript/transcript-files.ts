@@ -86,7 +86,7 @@ export function storageFailure(path: string, verb: 'read' | 'written', cause: un
   const { code } = cause as NodeJS.ErrnoException
   if (code === 'ENOENT' && verb === 'read') {
     return new Failure('not_found', `No transcript ${path}`, {
-      advice: [{ code: 'list_all_sessions' }],
+      hint: 'List all sessions with: chatctl chat sessions --all',
       cause,
     })
   }

@@ -133,7 +133,9 @@ export class TranscriptWriter {
 /** @returns releases the lock @throws Failure `conflict` if another process holds it; Error of the system */
 export function lockTranscript(path: string): () => void {
   const message = `The session ${sessionIdOf(path)} is open in another chatctl process`
-  return demandProcessLock(`${path}.lock`, message, { advice: [{ code: 'close_session' }] })
+  return demandProcessLock(`${path}.lock`, message, {
+    hint: 'Close the session there, or start another one with: chatctl chat',
+  })
 }
 
 /** The transcripts in a directory that a process has open, as far as their locks can be read. */

@@ -7,8 +7,6 @@ import { describeDuration } from '../../system/clock.ts'
 import { assignment, commandLine, databaseFlagOf, endCommand, quoteWord } from '../command-line.ts'
 import { type Connection, commandForConnection } from '../context/connection.ts'
 
-const savingCommand = 'chatctl settings diff FILE --save PLAN'
-
 type Hints = {
   readonly [Code in keyof AdviceData]:
     | string
@@ -42,8 +40,6 @@ export const hints: Hints = {
       : 'Check the port of the base URL.'
   },
 
-  output_format: ({ format }) => `Did you mean: --output ${format}`,
-  list_prompts: 'List the prompts with: chatctl chat prompts list',
   unset_model: ({ profile }) =>
     `Unset the model first: chatctl config unset model --profile ${quoteWord(profile)}`,
   set_base_url: ({ profile }) =>
@@ -58,36 +54,8 @@ export const hints: Hints = {
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
   create_profile: ({ profile }) =>
     `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
-  list_profiles: 'List the profiles with: chatctl auth list',
-  create_keyring:
-    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
-  no_keychain:
-    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
-  reinstall_for_keychain:
-    'If chatctl was installed with npm, install it again with: npm install --global --include=optional chatctl. Otherwise, set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
-  other_redirect_port:
-    'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
-  other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,
-  known_scope: 'Request a scope that the authorization server supports, with --scope.',
-  scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
-  sign_in_conflict:
-    'Another user of this machine may have tried to sign you in as their own user. Sign in again. To open the URL yourself, add --no-browser.',
-  issuer_mismatch:
-    'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
-  no_callback: ({ redirectUri }) =>
-    `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
-  new_device_code: 'Run the same command again. It gets a new code.',
-  name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
-  name_issuer:
-    'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
-  token_endpoint_of_exchange:
-    'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
   foreign_token_endpoint: ({ tokenEndpoint }) =>
     `If you trust it, run: ${assignment('CHATCTL_TOKEN_URL', tokenEndpoint)}`,
-  client_id_of_exchange: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
-  github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
-  gitlab_id_token: ({ audience }) =>
-    `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
   expired_identity_token:
     'By the clock of this machine, the identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
   audience_of_identity_token: ({ audience }) =>
@@ -103,7 +71,6 @@ export const hints: Hints = {
   end_services: ({ processIds }) => `Stop it first with: ${endCommand(processIds)}`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
-  set_model_server: 'Set it first with: chatctl config set model_server=URL',
   model_server_address: ({ meant }) =>
     `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${modelServerNames.join(', ')}`,
   create_database: ({ exists }) =>
@@ -137,10 +104,6 @@ export const hints: Hints = {
   // Messages and sessions
   larger_files:
     'The embedded service accepts messages of at most 1 MiB. For a service that accepts more, allow larger files with: --max-file-size SIZE',
-  list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
-  list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
-  longer_session_id: 'Use an ID, or a longer part of it. List all sessions with: chatctl chat sessions --all',
-  close_session: 'Close the session there, or start another one with: chatctl chat',
   name_service_of_session: ({ session, baseUrl, profile }) => {
     const service = baseUrl && !profile ? ['--base-url', baseUrl] : ['--profile', profile ?? 'local']
     return `Choose that service with: ${commandLine('chat', '--resume', session, ...service)}`
@@ -156,34 +119,15 @@ export const hints: Hints = {
     'Install OpenSSH 8.2 or later. On Debian, its package is openssh-client. On Windows, it is the optional feature OpenSSH Client.',
 
   // Settings as code
-  save_new_plan: `Make a new plan with: ${savingCommand}`,
   other_plan_file: 'Choose another file with --save, or delete this one.',
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 
   // Users in bulk
   longer_total_wait: retryLater,
-  no_unknown_row: 'Run the same command without --on-unknown.',
-  name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
-  other_results_file: 'Choose another file with --results.',
-  move_results_file: 'Choose another file with --results, or move that file.',
-  choose_passwords:
-    'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_existing: ({ email, id = 'ID' }) =>
     `Record the existing user with: ${commandLine('users', 'adopt', `${email}=${id}`)}`,
-  new_passwords: 'Remove it. users apply generates the passwords of new users.',
-  state_of_plan: 'Choose the state file of the plan with --state, or make a new plan.',
-  save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
-  other_email:
-    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
-  merge_states:
-    'Take one version of the file, and add the users of the other one with: chatctl users state merge FILE OTHER',
-  skip_invalid: ({ faults }) =>
-    `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
-  restore_results: 'Restore it, or send every row again with --restart.',
-  service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
   adopt_email: ({ email, state }) =>
     `If you know the id, run: ${commandLine('users', 'adopt', `${email}=ID`, '--state', state)}`,
-  json_lines: 'For one object per line, use: --format jsonl',
 }
 
 /** The end of every reply of the built-in test program: in this process, and in a service that runs apart. */

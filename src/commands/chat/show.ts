@@ -78,7 +78,7 @@ async function findPath(id: string | undefined, isLast: boolean, context: Contex
   const last = findLastConversation(directories, context.contextOwner(), { needsReply, isRecorded: false })
   if (last?.begin.path !== undefined) return last.begin.path
   throw new Failure('not_found', 'This machine has no transcript of the last conversation of this profile', {
-    advice: [{ code: 'list_all_sessions' }],
+    hint: 'List all sessions with: chatctl chat sessions --all',
   })
 }
 

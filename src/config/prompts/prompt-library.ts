@@ -72,8 +72,7 @@ export class PromptLibrary {
     if (first === undefined) return
     const meant = nearest(first.replace(/\.md$/, ''), this.names())
     throw new Failure('not_found', `Unknown prompt ${missing.map((name) => `"${name}"`).join(', ')}`, {
-      hint: meant === undefined ? undefined : `Did you mean ${meant}?`,
-      advice: [{ code: 'list_prompts' }],
+      hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}List the prompts with: chatctl chat prompts list`,
     })
   }
 

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { lstatSync, readFileSync, statSync } from 'node:fs'
-import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
@@ -35,10 +34,10 @@ export function newHeader<T extends Pick<PlanHeader, 'tool' | 'service' | 'seria
   return { id: randomUUID(), created_at, ...about, ...valid }
 }
 
-/** A kind of plan: the name of its format, and how to make a new one. */
+/** A kind of plan: the name of its format, and the hint how to make a new one. */
 export interface PlanKind {
   format: string
-  newPlan: Advice
+  newPlan: string
 }
 
 const end = /,"checksum":"([0-9a-f]{64})"\}\s*$/
@@ -101,11 +100,11 @@ export function readPlan<T extends PlanHeader>(
   key?: SealKey,
   timesIn: (content: T) => unknown[] = () => [],
 ): T {
-  const advice = [kind.newPlan]
+  const hint = kind.newPlan
   const { name } = file
   const isEncrypted = isSealed(file.text, kind.format)
   const text = isEncrypted ? unsealPlan(file, kind.format, key) : file.text
-  if (!isPlan(text, kind)) throw new Failure('refused', `${name} is not a plan file`, { advice })
+  if (!isPlan(text, kind)) throw new Failure('refused', `${name} is not a plan file`, { hint })
   // Otherwise, a plan that others can write could replace a sealed one.
   if (key && !isEncrypted) {
     const words = `${name} is not sealed, although a seal key is given`
@@ -114,7 +113,7 @@ export function readPlan<T extends PlanHeader>(
   const found = end.exec(text)
   if (!found || checksumOf(text.slice(0, found.index)) !== found[1]) {
     const words = `${name} was changed or truncated: the checksum does not match its content`
-    throw new Failure('refused', words, { advice })
+    throw new Failure('refused', words, { hint })
   }
   const { format: _, v, checksum: __, ...content } = parseJson(text) as Record<string, unknown> & PlanHeader
   const { id, created_at, tool, service, valid_until = created_at, serial = 0 } = content
@@ -125,14 +124,14 @@ export function readPlan<T extends PlanHeader>(
     fits(timePattern, created_at, valid_until, ...timesIn(content as unknown as T)) &&
     fits(/^[\w.+-]{1,40}$/, tool) &&
     fits(/^[!-~]+$/, service, serial)
-  if (!isValid) throw new Failure('refused', `${name} is not a plan made by chatctl`, { advice })
+  if (!isValid) throw new Failure('refused', `${name} is not a plan made by chatctl`, { hint })
   if (v !== 1) throw otherVersion(name, tool, toolVersion, kind)
   return content as unknown as T
 }
 
 function otherVersion(name: string, tool: string, current: string, { newPlan }: PlanKind): Failure {
   const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${current}`
-  return new Failure('conflict', words, { advice: [newPlan] })
+  return new Failure('conflict', words, { hint: newPlan })
 }
 
 /** Why a plan cannot be applied here: it is for another service, has expired, or is from another version. */
@@ -142,8 +141,8 @@ export function misfitOf(
   about: { service: string; toolVersion: string; now: number },
   kind: PlanKind,
 ): Failure | undefined {
-  const advice = [kind.newPlan]
-  const misfit = (words: string) => new Failure('conflict', `The plan ${name} ${words}`, { advice })
+  const hint = kind.newPlan
+  const misfit = (words: string) => new Failure('conflict', `The plan ${name} ${words}`, { hint })
   if (service !== about.service)
     return misfit(`is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`)
   if (end !== undefined && !(about.now <= Date.parse(end))) return misfit(`was valid until ${end}`)

@@ -49,7 +49,9 @@ export class PasswordSource {
     if (size === 0 || this.#choice !== undefined) return
     const words =
       size === 1 ? 'The new user needs a password' : `The ${groupDigits(size)} new users need passwords`
-    throw new Failure('usage', `${words}. Nothing was sent`, { advice: [{ code: 'choose_passwords' }] })
+    throw new Failure('usage', `${words}. Nothing was sent`, {
+      hint: 'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
+    })
   }
 
   /** @returns as `GeneratedPasswords.open`; the file is locked until `finish` */

@@ -80,7 +80,7 @@ export class GeneratedPasswords {
     const others = [...this.#last].filter(([key, { password }]) => password && !keys.has(key))
     if (others.length > 0 && !earlier.idOfOther) {
       const words = `Cannot overwrite ${this.#file.path}: it contains generated passwords of users that are not in the input`
-      throw new Failure('usage', words, { advice: [{ code: 'move_results_file' }] })
+      throw new Failure('usage', words, { hint: 'Choose another file with --results, or move that file.' })
     }
     const lost = [...keys].filter((key) => !this.#last.get(key)?.password && earlier.mayHaveSent(key)).length
     if (!this.#make || lost === 0) return undefined

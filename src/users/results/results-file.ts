@@ -125,6 +125,6 @@ function readCsv(path: string, text: string): Record<string, unknown>[] {
 
 function notResults(path: string): Failure {
   return new Failure('refused', `${path} exists and is not a results file, so it is not overwritten`, {
-    advice: [{ code: 'other_results_file' }],
+    hint: 'Choose another file with --results.',
   })
 }

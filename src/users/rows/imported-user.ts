@@ -1,4 +1,3 @@
-import type { Advice } from '../../contract/advice.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 
@@ -83,9 +82,9 @@ export function describeIgnored(ignored: ReadonlySet<string>): string | undefine
   return joinLines([`These fields cannot be sent, and are ignored: ${[...ignored].join(', ')}`])
 }
 
-const noPassword: { message: string; advice: Advice } = {
+const noPassword = {
   message: 'password is not allowed: a file of managed users contains no secrets',
-  advice: { code: 'new_passwords' },
+  hint: 'Remove it. users apply generates the passwords of new users.',
 }
 
 /** Why a row of this kind must not have a field; undefined for any other reason than an unknown name. */

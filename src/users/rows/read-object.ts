@@ -32,7 +32,7 @@ export function readObject(value: unknown, reading: RowReading): ImportedUser | 
   const isPrinted = Object.hasOwn(user, 'created_at')
   for (const [field, given] of Object.entries(user)) {
     const exclusion = exclusionOf(field, kind)
-    if (exclusion) report([field], exclusion.message, exclusion.advice)
+    if (exclusion) report([field], exclusion.message, exclusion.hint)
     else if (!known.includes(field) && isIgnored(field, isPrinted, known)) ignored.add(field)
     else if (!known.includes(field)) report([field], unknownField(field, known))
     else if (![undefined, given].includes(Object(value)[field])) report([field], `${field} is given twice`)

@@ -105,8 +105,8 @@ function readColumns(
       return { name: column, set: () => {} }
     }
     const exclusion = exclusionOf(column.toLowerCase(), kind)
-    if (exclusion) throw refuse(exclusion.message, index, exclusion)
-    throw refuse(`unknown column "${column}"`, index, { hint: hintOf(column, known) })
+    if (exclusion) throw refuse(exclusion.message, index, exclusion.hint)
+    throw refuse(`unknown column "${column}"`, index, hintOf(column, known))
   })
   const names = columns.map(({ name }) => name)
   const required = requiredColumns[kind]

@@ -140,7 +140,9 @@ function faultOf(file: StateFile, text: string): Failure {
   const marked = text.split('\n').findIndex((line) => conflictMarker.test(line.trimEnd()))
   if (marked !== -1) {
     const words = `${file.name}:${marked + 1}: a merge conflict is not resolved`
-    return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
+    return new Failure('refused', words, {
+      hint: 'Take one version of the file, and add the users of the other one with: chatctl users state merge FILE OTHER',
+    })
   }
   const at = locateJson(text, { depth: 10 }).fault?.at ?? text.length
   const { line, column } = placesIn(text)(at)
@@ -183,7 +185,7 @@ export function otherService(name: string, found: string, service: string): Fail
   return new Failure(
     'conflict',
     `${name} is for ${nameOfService(found)}, not for ${nameOfService(service)}`,
-    { advice: [{ code: 'service_of_state' }] },
+    { hint: 'Choose that service with --profile or --base-url, or another state file with --state' },
   )
 }
 

@@ -189,7 +189,13 @@ describe('auth login --device', () => {
   const atStart: [string, number, Behavior, ...(string | RegExp)[]][] = [
     ['500', 69, answer(500, {}, 'canary'), '500'],
     ['invalid_client', 4, refusing('invalid_client'), 'invalid_client'],
-    ['invalid_scope', 4, refusing('invalid_scope', 'no admin'), 'no admin', '--scope', '--no-browser'],
+    [
+      'invalid_scope',
+      4,
+      refusing('invalid_scope', 'no admin'),
+      'no admin',
+      'Request another scope with --scope, or sign in',
+    ],
     ['a web page', 1, webPage, 'not JSON', 'device authorization endpoint'],
     ['no device code', 1, json(200, { ...code, device_code: undefined })],
     ['a user code with controls', 1, json(200, { ...code, user_code: 'A\u001b]0;x\u0007B' }), 'user code'],

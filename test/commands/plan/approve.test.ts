@@ -58,7 +58,7 @@ describe('plan approve', () => {
           )
         }
         const { format, v: _, checksum: __, ...content } = JSON.parse(run.read('a.plan'))
-        const kind = { format, newPlan: { code: 'save_new_plan' } } as const
+        const kind = { format, newPlan: 'Make a new plan.' } as const
         for (const screen of [
           ['plan', 'approve', 'a.plan', '--key', 'ada', '--yes'],
           [command, 'diff', 'a.plan'],
@@ -113,7 +113,7 @@ describe('plan approve', () => {
     run.file('settings.yaml', 'settings: { app_name: Quince }\napi: { version: v2 }\n')
     await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
     const { format, v: _, checksum: __, ...content } = JSON.parse(run.read('a.plan'))
-    const kind = { format, newPlan: { code: 'save_new_plan' } } as const
+    const kind = { format, newPlan: 'Make a new plan.' } as const
     const api = { ...content.plan.api, sentAt: forged }
     const names = ['service', 'created_at', 'tool', 'valid_until', 'serial']
     const parts = names.flatMap((name) => [forged, ['x']].map((value) => ({ [name]: value })))
