@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { readCompleteLines } from './read-lines.ts'
 import { syncDirectory } from './replace-file.ts'
+import { linesWith } from './shared-lines.ts'
 
 interface LineLogOptions {
   path: string
@@ -77,9 +77,11 @@ export class LineLog {
   restore(onLine: (text: string, offset: number) => void): void {
     this.#guard(() => {
       const file = this.#open()
-      const { complete, end } = readCompleteLines(file, onLine)
-      this.#written = complete
-      if (complete < end) ftruncateSync(file, complete)
+      for (const { text, at, end } of linesWith(this.#options.path)) {
+        onLine(text, at)
+        this.#written = end
+      }
+      if (this.#written < fstatSync(file).size) ftruncateSync(file, this.#written)
     })
   }
 

@@ -10,11 +10,16 @@ const newline = 0x0a
 const chunkSize = 128 * 1024
 
 /**
- * The complete lines that contain one of the texts, in their order. The bytes are searched before they are decoded, so
+ * The complete lines that contain one of the texts (default: all lines), in their order. The bytes are searched before they are decoded, so
  * that it takes less than 1 ms for each MB. A missing file has no lines.
  * @param start offset of a line
+ * @returns `end` is the offset of the next line
  */
-export function* linesWith(path: string, texts: readonly string[], start = 0): Generator<Line> {
+export function* linesWith(
+  path: string,
+  texts: readonly string[] = [],
+  start = 0,
+): Generator<Line & { end: number }> {
   const wanted = texts.map((text) => Buffer.from(text))
   for (const { bytes, offset } of wholeLines(path, start)) {
     const next = wanted.map(() => -1)
@@ -24,12 +29,13 @@ export function* linesWith(path: string, texts: readonly string[], start = 0): G
         const at = bytes.indexOf(text, from)
         next[index] = at === -1 ? Number.POSITIVE_INFINITY : at
       }
-      const found = Math.min(...next)
+      const isAny = wanted.length === 0
+      const found = isAny ? from : Math.min(...next)
       if (found === Number.POSITIVE_INFINITY) break
-      const start = bytes.lastIndexOf(newline, found) + 1
+      const start = isAny ? from : bytes.lastIndexOf(newline, found) + 1
       const end = bytes.indexOf(newline, found)
-      yield { text: bytes.toString('utf8', start, end), at: offset + start }
       from = end + 1
+      yield { text: bytes.toString('utf8', start, end), at: offset + start, end: offset + from }
     }
   }
 }
