@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { type Maybe, type Received, request, response } from './shapes.ts'
+import { type Maybe, type Patch, type Received, request, response } from './shapes.ts'
 
 const color = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
 
@@ -24,38 +24,14 @@ const limits = () => ({
  * A change to the settings (docs/interface.md, "Application settings"): any subset, nested
  * keys too. An omitted key keeps its value.
  */
-export interface SettingsPatch {
-  app_name?: string | undefined
-  theme?: ThemePatch | undefined
-  features?: FeaturesPatch | undefined
-  limits?: LimitsPatch | undefined
-}
-
-export interface ThemePatch {
-  /** As `#RRGGBB`. */
-  primary_color?: string | undefined
-  /** The service defines the names. */
-  mode?: string | undefined
-}
-
-export interface FeaturesPatch {
-  chat?: boolean | undefined
-  file_upload?: boolean | undefined
-  code_completion?: boolean | undefined
-}
-
-export interface LimitsPatch {
-  /** Maximum number of tokens that one completion may generate. */
-  max_tokens?: number | undefined
-  max_requests_per_min?: number | undefined
-}
+export type SettingsPatch = Patch<ApplicationSettings>
 
 /** @internal */
 export const settingsPatch = request<SettingsPatch>(() => ({
   app_name: described(z.string(), 'Name of the application'),
-  theme: request<ThemePatch>(theme),
-  features: request<FeaturesPatch>(features),
-  limits: request<LimitsPatch>(limits),
+  theme: request<Patch<Theme>>(theme),
+  features: request<Patch<Features>>(features),
+  limits: request<Patch<Limits>>(limits),
 }))
 
 /** The settings in a response (docs/interface.md, "Application settings"). */

@@ -17,6 +17,13 @@ export interface Received {
   [field: string]: unknown
 }
 
+/** A change to a resource: any subset of its fields, nested ones too. */
+export type Patch<T> = {
+  [K in keyof T as string extends K ? never : K]?:
+    | (NonNullable<T[K]> extends Received ? Patch<NonNullable<T[K]>> : NonNullable<T[K]>)
+    | undefined
+}
+
 /** A schema for each field that a type names. */
 type FieldsOf<T> = {
   [K in keyof T as string extends K ? never : K]-?: z.ZodMiniType<NonNullable<T[K]>>
