@@ -11,14 +11,15 @@ export type TransportOptions = Pick<
 > &
   Pick<InternalOptions, 'openTrace'> & { clock: Clock }
 
-/** The options with which oauth4webapi calls `fetch`. */
-interface FetchInit {
-  method: string
-  headers: Record<string, string>
-  body?: URLSearchParams | string | null | undefined
-}
-
-export type Transport = (url: string, init: FetchInit) => Promise<Response>
+/** As oauth4webapi calls `fetch`. */
+export type Transport = (
+  url: string,
+  init: {
+    method: string
+    headers: Record<string, string>
+    body?: URLSearchParams | string | null | undefined
+  },
+) => Promise<Response>
 
 /** Metadata and tokens have a few kilobytes. Without a limit, a server could fill the memory. */
 const maxBodyMiB = 1

@@ -53,19 +53,14 @@ export function endCommand(processIds: readonly number[], platform = process.pla
   return `taskkill /F ${processIds.map((pid) => `/PID ${pid}`).join(' ')}`
 }
 
-interface RunningCommand {
-  id?: string | undefined
-  /** The words after its name. */
-  argv: readonly string[]
-}
-
 /**
  * The same command line with other values for some flags, to paste into a shell.
+ * @param argv the words after its name
  * @param flags the new values; undefined removes the flag
  * @param switches flags without a value to remove
  */
 export function commandWith(
-  { id = '', argv }: RunningCommand,
+  { id = '', argv }: { id?: string | undefined; argv: readonly string[] },
   flags: Record<string, string | undefined>,
   switches: readonly string[] = [],
 ): string {

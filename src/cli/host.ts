@@ -12,7 +12,11 @@ export interface Installation {
   readFile(name: string): Buffer
 }
 
-interface Surroundings {
+/**
+ * The environment of one run of a command line. `boot/process-host.ts` creates it from this process. A test can create
+ * any number of them in one process.
+ */
+export interface Host {
   readonly installation: Installation
   readonly platform: NodeJS.Platform
   readonly env: NodeJS.ProcessEnv
@@ -23,9 +27,6 @@ interface Surroundings {
   readonly modelServers: readonly LocalModelServer[]
   /** Receives the lines of a log, and never blocks; undefined if stderr is a file. */
   readonly log: { write(line: string): void } | undefined
-}
-
-interface StandardStreams {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
@@ -35,9 +36,6 @@ interface StandardStreams {
   readonly isStdinNull: boolean
   /** Called if stdout has no reader any more. If it returns, the run is aborted and ends with 0. */
   onReaderGone(): void
-}
-
-interface Signals {
   /** Aborted by a signal that ends the run. Its reason is an `Interruption`. */
   readonly signal: AbortSignal
   /** Replaces the effect of a signal such as that of Ctrl-C. @returns restores the previous effect */
@@ -51,9 +49,6 @@ interface Signals {
   onContinue(resume: () => void): () => void
   /** Sets the grace period in ms after a signal. A second signal ends the process immediately. */
   allowGrace(ms: number): void
-}
-
-interface ProcessEnd {
   /** Calls `cleanup` if the process ends before the run does. @returns withdraws it */
   onExit(cleanup: (exitCode: number) => void): () => void
   /**
@@ -62,26 +57,14 @@ interface ProcessEnd {
    * @returns the function to call when the work has ended
    */
   untilEnded(stop?: () => void): () => void
-}
-
-interface Engine {
   /** Called before the first connection if the service will be asked for a streamed reply. */
   expectStreamedReply(): void
-}
-
-interface Desktop {
   openKeychain(options: Pick<KeychainOptions, 'timeout' | 'onWait' | 'mayAsk'>): CredentialStore
   /** Whether a browser can probably be opened: there is a display, or the environment names a browser. */
   readonly hasDisplay: boolean
   /** @returns whether a browser was opened. Pending while the browser runs, if its command does not return earlier. */
   openBrowser(url: string): Promise<boolean>
 }
-
-/**
- * The environment of one run of a command line. `boot/process-host.ts` creates it from this process. A test can create
- * any number of them in one process.
- */
-export interface Host extends Surroundings, StandardStreams, Signals, ProcessEnd, Engine, Desktop {}
 
 /** The path of a file name on the command line. */
 export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {

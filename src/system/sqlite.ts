@@ -31,12 +31,6 @@ export function sqliteUrl(path: string, platform: NodeJS.Platform = process.plat
   return new URL(`file://${host && `//${host}`}${pathname}`)
 }
 
-/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
-interface SqliteError extends Error {
-  code: 'ERR_SQLITE_ERROR'
-  errcode: number
-}
-
 /** Primary result codes (https://sqlite.org/rescode.html). */
 export const sqliteCodes = {
   busy: 5,
@@ -51,7 +45,8 @@ export const sqliteCodes = {
 const writeFailed = 778
 const uniqueViolated = 2067
 
-function isSqliteError(error: unknown): error is SqliteError {
+/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
+function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 

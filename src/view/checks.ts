@@ -14,18 +14,17 @@ export interface Finding {
 
 export const checksView = listView('check status message hint')
 
-export interface ChecksStyle {
-  /** Columns of the terminal. */
-  width: number
-  /** Whether the terminal can show non-ASCII characters. */
-  unicode: boolean
-}
-
 const styles = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const
 const statusWidth = Math.max(...Object.keys(styles).map((status) => status.length))
 
-/** A line for each check with its status, name, and message; below it the hint; at the end the number of problems. */
-export function describeChecks(checks: readonly Finding[], { width, unicode }: ChecksStyle): Span[] {
+/**
+ * A line for each check with its status, name, and message; below it the hint; at the end the number of problems.
+ * @param unicode whether the terminal can show non-ASCII characters
+ */
+export function describeChecks(
+  checks: readonly Finding[],
+  { width, unicode }: { width: number; unicode: boolean },
+): Span[] {
   const nameWidth = Math.max(0, ...checks.map(({ check }) => check.length))
   const indent = statusWidth + 2 + nameWidth + 2
   const arrow = unicode ? '→ ' : '> '

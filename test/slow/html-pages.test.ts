@@ -17,7 +17,7 @@ describe('html-validate', () => {
   })
 
   it('reports no error on the status page of a service that is not ready', async () => {
-    const { body } = renderStatusPage({ version: '1.2.3', url: 'http://127.0.0.1:8080', isReady: false })
+    const { body } = renderStatusPage('http://127.0.0.1:8080', '1.2.3', false)
     expect(await findHtmlFaults(body)).to.deep.equal([])
   })
 })

@@ -10,18 +10,11 @@ export interface KeychainProgram {
   env: NodeJS.ProcessEnv
 }
 
-/** A keychain call in a child process. */
-interface CallApart {
-  /** Rejects with a `Failure`. */
-  result: Promise<KeychainResult>
-  /** Ends the process, even if it is blocked. Has no effect after its end. */
-  kill(): void
-}
-
-export function callKeychainApart(
-  request: KeychainRequest,
-  { command, args, env }: KeychainProgram,
-): CallApart {
+/**
+ * Makes a keychain call in a child process.
+ * @returns `result` rejects with a `Failure`; `kill` ends the process, even if it is blocked
+ */
+export function callKeychainApart(request: KeychainRequest, { command, args, env }: KeychainProgram) {
   // Detached, in a separate process group: Ctrl-C in a terminal signals the whole group, and would
   // interrupt the writing of renewed tokens. The parent ends it at the timeout and on exit.
   const child = spawn(command, args, {

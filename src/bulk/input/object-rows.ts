@@ -21,16 +21,9 @@ import {
 /** Maximum levels of a file, because some parsers refuse deeper nesting. */
 const bounds = { depth: 100 }
 
-/** The source text of a row, and its place. */
-interface RowSource {
-  index: number
-  raw: string
-  start: FilePosition
-}
-
 /** Reads and checks a row that is an object. @param placeOf converts an offset of the located value */
 export function objectRow<R>(
-  { index, raw, start }: RowSource,
+  { index, raw, start }: { index: number; raw: string; start: FilePosition },
   located: Located,
   shape: RowShape<R>,
   placeOf: (at: number) => FilePosition,

@@ -44,12 +44,6 @@ export function savePrivateFile(
   throw trouble
 }
 
-interface PasswordUse {
-  email: string | undefined
-  /** The base URL; undefined for the embedded service. */
-  service: string | undefined
-}
-
 /**
  * A generated password in a file, from before it is sent until it was shown or refused: without it the
  * user of a request whose response is lost could not sign in.
@@ -57,8 +51,15 @@ interface PasswordUse {
 export class PasswordFile {
   readonly path: string
 
-  /** @throws Failure `storage` where it cannot be written */
-  constructor(context: Context, password: string, { email, service = 'embedded' }: PasswordUse) {
+  /**
+   * @param use.service the base URL; undefined for the embedded service
+   * @throws Failure `storage` where it cannot be written
+   */
+  constructor(
+    context: Context,
+    password: string,
+    { email, service = 'embedded' }: Record<'email' | 'service', string | undefined>,
+  ) {
     const time = isoNow(context.host.clock)
     const text = `${JSON.stringify({ service, email, password, time }, null, 2)}\n`
     try {

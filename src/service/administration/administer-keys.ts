@@ -96,12 +96,6 @@ interface Rotation {
   expiresAt?: string | null | undefined
 }
 
-interface PlannedRotation {
-  wanted: NewKey
-  /** Undefined if it is revoked. */
-  ending: Pick<NewKey, 'name' | 'expires_at'> | undefined
-}
-
 type RotatedKey = CreatedKey & { replaces: Pick<KeyRecord, 'id' | 'name' | 'expires_at' | 'revoked_at'> }
 
 /** The only output that contains the key itself. */
@@ -153,7 +147,8 @@ async function resolveChange(
   }
 }
 
-function resolveRotation(old: KeyRecord, { overlap, expiresAt }: Rotation, now: number): PlannedRotation {
+/** @returns `ending` is undefined if the old key is revoked */
+function resolveRotation(old: KeyRecord, { overlap, expiresAt }: Rotation, now: number) {
   if (typeof expiresAt === 'string') checkExpiry(expiresAt, now)
   if (!isValid(old, now)) {
     const why = old.revoked_at === null ? 'has expired' : 'is revoked'

@@ -91,22 +91,16 @@ export class HttpRequest implements ServiceRequest {
   }
 }
 
-export interface RecordOptions {
-  metrics: Metrics | undefined
-  /** Whether the log contains the client's address. */
-  logsAddresses: boolean
-  clock: Clock
-}
-
 /**
  * Logs and counts the end of a request, however it ends. Call it when the request begins.
  * @param known what the pipeline finds out about the request until it ends
+ * @param logsAddresses whether the log contains the client's address
  */
 export function recordResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   known: Pick<ServiceRequest, 'endpoint' | 'keyId' | 'streamError'>,
-  { metrics, logsAddresses, clock }: RecordOptions,
+  { metrics, logsAddresses, clock }: { metrics: Metrics | undefined; logsAddresses: boolean; clock: Clock },
 ): void {
   const startedAt = clock.monotonic()
   metrics?.beginRequest()

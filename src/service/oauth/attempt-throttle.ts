@@ -94,12 +94,6 @@ function delayAfter(failures: number, { free, maximum }: Rule): number {
   return failures < free ? 0 : Math.min(maximum, firstDelay * 2 ** Math.min(failures - free, 20))
 }
 
-/** The throttle refuses an attempt: it is neither checked nor counted. */
-export interface Throttled {
-  /** Seconds. */
-  wait: number
-}
-
 /** The row of a subject before and after an attempt. */
 interface Count extends Subject {
   before: { last_failure_at: number; locked_until: number | null }
@@ -158,12 +152,13 @@ export class CountedAttempt {
 /**
  * Counts an attempt as failed before it is judged, so that concurrent attempts count like sequential ones.
  * @param now Unix time in ms
+ * @returns `wait` in seconds if the attempt is refused: it is neither checked nor counted
  */
 export function beginAttempt(
   db: Database,
   subjects: readonly Subject[],
   now: number,
-): Promise<CountedAttempt | Throttled> {
+): Promise<CountedAttempt | { wait: number }> {
   return db.transaction().execute(async (transaction) => {
     const counts: (Count & { failures: number })[] = []
     for (const counted of subjects) {

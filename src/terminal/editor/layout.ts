@@ -8,12 +8,6 @@ interface RowStart {
   offset: number
 }
 
-export interface CursorCell {
-  row: number
-  /** Column without the prompt. */
-  column: number
-}
-
 /** A text that is wrapped at a width, between any two graphemes. */
 export class Layout {
   readonly #units: readonly TextUnit[]
@@ -49,8 +43,8 @@ export class Layout {
     return this.#starts.length
   }
 
-  /** The position of the cursor before a unit. At a wrap, it is on the second row. */
-  placeOf(index: number): CursorCell {
+  /** The position of the cursor before a unit, without the prompt. At a wrap, it is on the second row. */
+  placeOf(index: number) {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
@@ -131,12 +125,6 @@ interface Room {
   top: number
 }
 
-interface ShownText {
-  lines: string[]
-  cursor: { row: number; column: number }
-  top: number
-}
-
 const prompt = '> '
 
 /** Minimum width with which the prompt is shown. */
@@ -152,7 +140,7 @@ function gutterWidth(columns: number): number {
 }
 
 /** Renders prompt and text in at most `rows` rows that include the cursor. `…` in the margin marks hidden rows. */
-export function renderRows(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>): ShownText {
+export function renderRows(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>) {
   const layout = new Layout(text.units, textWidth(room.columns))
   const place = layout.placeOf(text.cursor)
   const rows = Math.max(1, Math.min(room.rows, layout.rows))

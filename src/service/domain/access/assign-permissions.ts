@@ -6,12 +6,6 @@ import { type AuditContext, recordChange } from '../audit.ts'
 import { lockUser } from '../users.ts'
 import { effectivePermissions, type Principal, userPermissions } from './permissions.ts'
 
-export interface Assignment {
-  id: string
-  permissions: string[]
-  role: string
-}
-
 /**
  * Replaces the permissions, the role, or both, as given. A principal can neither grant a permission that
  * it does not have, nor change a user who has one that it does not have.
@@ -23,7 +17,7 @@ export async function assignPermissions(
   id: string,
   { permissions, role }: AssignPermissionsRequest,
   by: AuditContext,
-): Promise<Assignment> {
+) {
   const granted = effectivePermissions(role ?? '', permissions ?? [])
   requireAll(principal, granted, 'You cannot assign permissions that you do not have')
   return db.transaction().execute(async (transaction) => {

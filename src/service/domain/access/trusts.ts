@@ -19,12 +19,6 @@ export interface TrustRecord extends Omit<TrustRow, 'permissions' | 'hourly_limi
 
 export type NewTrust = Omit<TrustRecord, 'id' | 'user_email' | 'created_at' | 'last_used_at'>
 
-/** An access token, which acts as the user of its trust. Only its digest is stored. */
-export interface IssuedToken {
-  token: string
-  expiresIn: number
-}
-
 /** Must run inside a transaction. */
 export async function storeTrust(
   transaction: Database,
@@ -79,7 +73,7 @@ export async function deleteTrust(
 }
 
 /**
- * Stores a new access token.
+ * Stores a new access token, which acts as the user of its trust. Only its digest is stored.
  * @param permissions those of the trust, or fewer
  * @param subject the `sub` of the identity token, for the audit log
  * @returns undefined if the trust was revoked in the meantime, or its user is disabled
@@ -90,7 +84,7 @@ export function issueToken(
   permissions: string[],
   subject: string,
   by: AuditContext,
-): Promise<IssuedToken | undefined> {
+) {
   const now = isoNow(by.clock)
   const expiresAt = new Date(by.clock.now() + trust.expires_in * 1000).toISOString()
   return db.transaction().execute(async (transaction) => {

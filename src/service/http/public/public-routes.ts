@@ -40,7 +40,7 @@ const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
       async respond({ readiness, version, publicUrl }, { origin }, headers) {
         const { renderStatusPage } = await import('./status-page.ts')
         const isReady = (await readiness.check()) === undefined
-        const page = renderStatusPage({ version, url: publicUrl ?? origin, isReady })
+        const page = renderStatusPage(publicUrl ?? origin, version, isReady)
         return { status: page.status, headers: { ...headers, ...page.headers }, body: page.body }
       },
     },

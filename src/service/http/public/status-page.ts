@@ -1,13 +1,6 @@
 import { type HtmlPage, html, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
 
-interface StatusPageContent {
-  version: string | undefined
-  /** The origin of the service, as the reader of the page would type it. */
-  url: string
-  isReady: boolean
-}
-
 const style = `
 :root{--well:#f4f5f7}
 .ready{--mark:#0f7035;--tint:#e3f5e9}
@@ -28,8 +21,11 @@ pre{margin-top:10px;padding:12px 14px;border:1px solid var(--edge);border-radius
 code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
-/** A static HTML page that says what runs here and how to connect. It loads nothing and contains no secret. */
-export function renderStatusPage({ version, url, isReady }: StatusPageContent): HtmlPage {
+/**
+ * A static HTML page that says what runs here and how to connect. It loads nothing and contains no secret.
+ * @param url the origin of the service, as the reader of the page would type it
+ */
+export function renderStatusPage(url: string, version: string | undefined, isReady: boolean): HtmlPage {
   const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
   const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service is running at <strong>${url}</strong>. Use it from the terminal, or from a program with an API key.</p>

@@ -3,16 +3,6 @@ import { parse } from 'pg-connection-string'
 // @ts-expect-error The package has no types.
 import readPasswordFile from 'pgpass'
 import { Failure } from '../../../contract/failure.ts'
-import type { PostgresConfig } from './postgres-client.ts'
-
-/** How to connect, and the location of the database without a secret. */
-export interface ParsedDatabaseUrl {
-  config: PostgresConfig
-  /** Runs first on each connection. Also reads the server process, and whether the session is read-only. */
-  settings: { text: string; values: string[] }
-  /** `postgres://host:port/database`. */
-  location: string
-}
 
 /** How long, in ms, to wait for a connection, also for one of the pool. */
 const connectTimeout = 3_000
@@ -38,13 +28,11 @@ const numbers = {
 /**
  * Reads a URL like libpq: `env` fills in what the URL omits.
  * @param statementTimeout how long, in ms, one statement may take on the server; the URL may override it
+ * @returns how to connect, and the location of the database without a secret. `settings` runs first on each
+ *   connection, and reads the server process, and whether the session is read-only
  * @throws Failure `config`, which does not repeat the URL
  */
-export function readDatabaseUrl(
-  url: string,
-  statementTimeout: number,
-  env: NodeJS.ProcessEnv,
-): ParsedDatabaseUrl {
+export function readDatabaseUrl(url: string, statementTimeout: number, env: NodeJS.ProcessEnv) {
   const connectionString = /[?&]uselibpqcompat=/.test(url) ? url : url.replace(unchecked, '$1verify-full')
   const bounds: ClientConfig = {
     application_name: 'chatctl',

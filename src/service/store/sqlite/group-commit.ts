@@ -141,18 +141,12 @@ export class GroupCommit {
 /** For a rollback that fails too: the operations have received the first failure. */
 const ignored = (): void => {}
 
-/** First come, first served. */
-interface Mutex {
-  /** Settles when the caller has the mutex; `release` must follow. */
-  acquire(): Promise<void>
-  release(): void
-}
-
-function createMutex(): Mutex {
+/** First come, first served. `acquire` settles when the caller has the mutex; `release` must follow. */
+function createMutex() {
   const waiting: (() => void)[] = []
   let taken = false
   return {
-    async acquire() {
+    async acquire(): Promise<void> {
       if (!taken) {
         taken = true
         return
