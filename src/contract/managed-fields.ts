@@ -1,15 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from './notation/exact-json.ts'
 
-/** The fields of a user that files can manage. */
-interface ManagedUser {
-  name?: unknown
-  metadata?: object | undefined
-  settings?: object | undefined
-  role?: unknown
-  permissions?: unknown
-}
-
 export const metadataPrefix = 'metadata.'
 export const settingsPrefix = 'settings.'
 
@@ -18,7 +9,12 @@ export const settingsPrefix = 'settings.'
  * `settings.KEY`, `role`, and `permissions`. A key of the metadata may contain dots, and its value is one value,
  * even if it is an object.
  */
-export function managedFields(user: ManagedUser): Map<string, unknown> {
+export function managedFields(
+  user: Partial<Record<'name' | 'role' | 'permissions', unknown>> & {
+    metadata?: object | undefined
+    settings?: object | undefined
+  },
+): Map<string, unknown> {
   const fields = new Map<string, unknown>()
   if (user.name !== undefined) fields.set('name', user.name)
   for (const [key, value] of Object.entries(user.metadata ?? {})) fields.set(metadataPrefix + key, value)

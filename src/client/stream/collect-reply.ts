@@ -9,22 +9,17 @@ import { readResponse } from '../response/read-response.ts'
 import { type ApiResponse, requestIdOf } from '../response/response.ts'
 import { openReplyStream, type StreamSource } from './reply-stream.ts'
 
-interface CollectReplyOptions {
-  /** Called with each event as it arrives, because the end may never arrive. */
-  onEvent(event: StreamEvent): void
-  /** Maximum size of the response body, in MiB (default: 256). */
-  maxBodyMiB: number | undefined
-}
-
 /**
  * Reads a streamed reply to its end, and returns the body that the service would have sent without
  * streaming (docs/interface.md, "Send-message request and response"). Also reads the body of a service
  * that does not stream.
+ * @param onEvent called with each event as it arrives, because the end may never arrive
+ * @param maxBodyMiB default: 256
  * @throws Failure as `readResponse`, or the reason why the reply is incomplete
  */
 export async function collectReply(
   source: StreamSource,
-  { onEvent, maxBodyMiB }: CollectReplyOptions,
+  { onEvent, maxBodyMiB }: { onEvent(event: StreamEvent): void; maxBodyMiB: number | undefined },
 ): Promise<ApiResponse<SendResponse>> {
   const { finalResponse } = source
   const { status, headers, request, rest } = finalResponse

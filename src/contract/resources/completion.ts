@@ -65,7 +65,8 @@ const usage = response<Usage>(() => ({
 
 /** One reply of a completion. */
 export interface Choice extends Received {
-  message?: Maybe<ChoiceMessage>
+  /** The text of a reply. */
+  message?: Maybe<Received & { role?: Maybe<string>; content?: Maybe<string> }>
   /** `stop` for a complete reply. The service defines the other values. */
   finish_reason?: Maybe<string>
   index?: Maybe<number>
@@ -74,14 +75,8 @@ export interface Choice extends Received {
   tools?: Maybe<string[]>
 }
 
-/** The text of a reply. */
-export interface ChoiceMessage extends Received {
-  role?: Maybe<string>
-  content?: Maybe<string>
-}
-
 const choice = response<Choice>(() => ({
-  message: response<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
+  message: response<NonNullable<Choice['message']>>(() => ({ role: z.string(), content: z.string() })),
   finish_reason: z.string(),
   index: z.int(),
   end: z.string(),

@@ -73,28 +73,24 @@ export interface Preferences extends Received {
   /** Language code. */
   language?: Maybe<string>
   timezone?: Maybe<string>
-  notifications?: Maybe<NotificationPreferences>
-  display?: Maybe<DisplayPreferences>
-}
-
-/** The notifications that a user receives. */
-export interface NotificationPreferences extends Received {
-  email?: Maybe<boolean>
-  push?: Maybe<boolean>
-}
-
-/** The appearance of the application. The service defines the values. */
-export interface DisplayPreferences extends Received {
-  theme?: Maybe<string>
-  font_size?: Maybe<string>
+  /** The notifications that a user receives. */
+  notifications?: Maybe<Received & { email?: Maybe<boolean>; push?: Maybe<boolean> }>
+  /** The appearance of the application. The service defines the values. */
+  display?: Maybe<Received & { theme?: Maybe<string>; font_size?: Maybe<string> }>
 }
 
 /** @internal */
 export const preferences = response<Preferences>(() => ({
   language: z.string(),
   timezone: z.string(),
-  notifications: response<NotificationPreferences>(() => ({ email: z.boolean(), push: z.boolean() })),
-  display: response<DisplayPreferences>(() => ({ theme: z.string(), font_size: z.string() })),
+  notifications: response<NonNullable<Preferences['notifications']>>(() => ({
+    email: z.boolean(),
+    push: z.boolean(),
+  })),
+  display: response<NonNullable<Preferences['display']>>(() => ({
+    theme: z.string(),
+    font_size: z.string(),
+  })),
 }))
 
 /** An HTTP method name: RFC 9110 section 9.1, a token (section 5.6.2). */
@@ -104,13 +100,8 @@ const method = () => z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, '
 export interface ApiConfiguration {
   /** The service defines its meaning. */
   version?: string | undefined
-  rate_limiting?: RateLimiting | undefined
+  rate_limiting?: { enabled?: boolean | undefined; requests_per_minute?: number | undefined } | undefined
   cors?: Cors | undefined
-}
-
-export interface RateLimiting {
-  enabled?: boolean | undefined
-  requests_per_minute?: number | undefined
 }
 
 export interface Cors {
@@ -123,7 +114,7 @@ export interface Cors {
 /** The descriptions become the JSON Schema's. @internal */
 export const apiConfiguration = request<ApiConfiguration>(() => ({
   version: described(z.string(), 'Version of the API configuration; the service defines its meaning'),
-  rate_limiting: request<RateLimiting>(() => ({
+  rate_limiting: request<NonNullable<ApiConfiguration['rate_limiting']>>(() => ({
     enabled: described(z.boolean(), 'Whether the number of requests per minute is limited'),
     requests_per_minute: described(z.int(), 'Maximum number of requests per minute'),
   })),

@@ -48,7 +48,7 @@ export interface User extends Received {
   /** ISO 8601 timestamp in UTC. */
   created_at?: Maybe<string>
   metadata?: Maybe<Record<string, unknown>>
-  settings?: Maybe<UserSettings>
+  settings?: Maybe<Received & { theme?: Maybe<string>; notifications_enabled?: Maybe<boolean> }>
 }
 
 /**
@@ -76,12 +76,6 @@ function ownId(user: unknown): string | undefined {
   return typeof id === 'string' && id !== '' ? id : undefined
 }
 
-/** The settings of a user, as another user reads them. */
-export interface UserSettings extends Received {
-  theme?: Maybe<string>
-  notifications_enabled?: Maybe<boolean>
-}
-
 /** @internal */
 export const user = response<User>(() => ({
   id: z.string(),
@@ -89,7 +83,7 @@ export const user = response<User>(() => ({
   name: z.string(),
   created_at: z.string(),
   metadata: freeForm(),
-  settings: response<UserSettings>(userSettings),
+  settings: response<NonNullable<User['settings']>>(userSettings),
 }))
 
 export const permissionPattern = /^[^\s:]+:[^\s:]+$/

@@ -18,23 +18,14 @@ import {
   type TrustRecord,
 } from '../domain/access/trusts.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
-import type { Database, Tier } from '../store/tables.ts'
+import type { Database } from '../store/tables.ts'
 import { requireHolder } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
-interface TrustRequest {
-  name: string
-  issuer: string
-  audience: string
-  /** A pattern: see `matchesSubject`. */
-  subject: string
-  permissions: readonly string[]
-  /** Seconds until an access token expires. Default: 900. */
+/** Default: access tokens for 900 seconds, no limit, and the built-in admin. `user` is an ID or an email. */
+type TrustRequest = Omit<NewTrust, 'user_id' | 'limit' | 'expires_in'> & {
   expiresIn?: number | undefined
-  tier: Tier
-  /** Requests per hour, only for tier enterprise. Default: no limit. */
   limit?: number | undefined
-  /** Id or email. Default: the built-in admin. */
   user?: string | undefined
 }
 
