@@ -127,7 +127,7 @@ describe('the tests of npm test', () => {
     const names =
       'spawn|spawnSync|execFile|execFileSync|fork|startBuilt|startBuiltLogin|runService|runProgram'
     const called = new RegExp(`\\b(${names})\\(`)
-    const passed = new RegExp(`[(,=:]\\s*(${names})\\b`)
+    const passed = new RegExp(`[(,=:]\\s*(${names})\\b(?!:)`)
     const start = (line: string) => called.test(line) || (passed.test(line) && !line.startsWith('import '))
     const starting = offenders(start, inProcess).map((found) => found.split(': ')[0])
     const place = 'Use runChatctl, or move the test to test/e2e. Remove former files from `startsProcesses`'

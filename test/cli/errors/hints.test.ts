@@ -16,14 +16,6 @@ describe('the hint of a failure', () => {
     find_token_endpoint_again: 'Look up the current token endpoint with: chatctl auth login --profile "a b"',
     create_profile:
       'Check the name with: chatctl auth list. To create the profile, run: chatctl auth login --profile "a b" --base-url https://…',
-    create_keyring:
-      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
-    no_keychain:
-      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
-    other_redirect_host: 'Use the other loopback address with: --redirect-host 127.0.0.1',
-    scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
-    issuer_mismatch:
-      'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
     foreign_token_endpoint: 'If you trust it, run: export CHATCTL_TOKEN_URL="a b"',
     unprivileged_port: 'Choose a port above 1023 with --port',
     encrypt:
@@ -32,14 +24,10 @@ describe('the hint of a failure', () => {
     back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
     list_users: 'List the users with: chatctl service users list',
     list_sign_ins: 'List the sign-in sessions with: chatctl service sessions list',
-    list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
     other_plan_file: 'Choose another file with --save, or delete this one.',
     longer_total_wait: 'Try again in 1 ms (at 2026-01-31T08:00:00Z).',
-    other_results_file: 'Choose another file with --results.',
-    move_results_file: 'Choose another file with --results, or move that file.',
     adopt_email: 'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
     adopt_existing: 'Record the existing user with: chatctl users adopt "a b=a b"',
-    json_lines: 'For one object per line, use: --format jsonl',
   }
   const databases = 'createdb --encoding UTF8 --template template0'
   const resume = 'Choose that service with: chatctl chat --resume s1'

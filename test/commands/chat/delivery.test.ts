@@ -74,8 +74,8 @@ describe('the delivery of a turn', () => {
       ...forgotten.map(({ content }) => content),
       'And?',
     ])
-    const fork = await send('--continue', '--fork', 'And then?')
-    expect(fork).to.include({ exitCode: 0, stdout: 'You said: And then?\n' })
+    const forked = await send('--continue', '--fork', 'And then?')
+    expect(forked).to.include({ exitCode: 0, stdout: 'You said: And then?\n' })
     expect(server.completions.at(-1)?.messages).to.have.lengthOf(7)
     // A backup was restored.
     for (const { role, content, id } of forgotten) server.say(last ?? '', role ?? '', content ?? '', id ?? '')
