@@ -70,7 +70,7 @@ const allowed: Record<string, readonly string[]> = {
   users: [...inner, 'bulk', 'ledger', 'run'],
   history: [...inner, 'pages', 'run'],
   cli: [...innermost, 'terminal', 'view', 'config', 'auth', 'run'],
-  commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'ledger'],
+  commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'ledger', 'run'],
   boot: [...innermost, 'cli', 'commands', 'auth'],
 }
 

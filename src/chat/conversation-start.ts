@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
+import { demandUser } from '../run/demand-user.ts'
 import type { Run } from '../run/run.ts'
 import type { Conversation, Parameters } from './conversation.ts'
 import type { JoinedMessage } from './earlier-messages.ts'
@@ -48,10 +49,22 @@ export interface Beginning {
   notes?: readonly (string | false | undefined)[]
 }
 
-/** @throws Failure `usage` for a transcript of another service or profile */
-export function requireSameConnection(run: Run, { id, profile, baseUrl }: Transcript): void {
+/** The owner of a new transcript. */
+export const transcriptOwner = (run: Run) => ({ ...run.contextOwner(), user: run.knownUser() })
+
+/**
+ * Refuses a transcript of another user, or asks in a terminal.
+ * @throws Failure `usage` for another service or profile; `conflict`, `declined` for another user
+ */
+export async function demandOwn(run: Run, { id, profile, baseUrl, user }: Transcript): Promise<void> {
   const owner = run.contextOwner()
-  if (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)) return
+  if (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)) {
+    if (user === undefined) return
+    const hint = 'Start a new conversation, or use the profile of that user.'
+    const subject = `The session ${id}`
+    await demandUser(run, { subject, owner: user, user: await run.user(), question: 'Continue it?', hint })
+    return
+  }
   const name = profile === null ? undefined : run.profileNameOf(profile)
   const shown = profile && describeProfile(profile, run.profileNameOf)
   const other = [baseUrl ?? 'the embedded service', shown].filter(Boolean).join(', ')

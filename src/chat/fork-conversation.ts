@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts'
 import { isoNow } from '../system/clock.ts'
 import { Conversation, fetchMessages } from './conversation.ts'
-import { type Beginning, type OpenOptions, requireSameConnection } from './conversation-start.ts'
+import { type Beginning, demandOwn, type OpenOptions, transcriptOwner } from './conversation-start.ts'
 import { fetchBeginning } from './earlier-messages.ts'
 import { buildTranscript, readLines } from './transcript/read-transcript.ts'
 import { cleanName, nameOf, type Transcript } from './transcript/transcript.ts'
@@ -19,7 +19,7 @@ export async function forkConversation(options: OpenOptions): Promise<Beginning>
   const at = isoNow(run.clock)
   const { lines, whole } = await readSource(options, at)
   // A conversation in memory has no first line.
-  if (whole.at !== '') requireSameConnection(run, whole)
+  if (whole.at !== '') await demandOwn(run, whole)
   const hint = `See the numbers with /history, or with: ${run.commandFor('chat', 'show', whole.id)}`
   const last = readMessageNumber(fork, whole, hint)
   const kept = linesThrough(lines, last)
@@ -33,7 +33,7 @@ export async function forkConversation(options: OpenOptions): Promise<Beginning>
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined
   const writer = isRecorded
-    ? TranscriptWriter.create(run.directories.sessions, run.contextOwner(), run.clock, forkedFrom)
+    ? TranscriptWriter.create(run.directories.sessions, transcriptOwner(run), run.clock, forkedFrom)
     : undefined
   writer?.append(kept)
   const transcript = { ...buildTranscript(whole.id, kept), forkedFrom }

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts'
 import { Conversation, fetchMessages, noMessages, toMessages } from './conversation.ts'
-import { type Beginning, type OpenOptions, requireSameConnection } from './conversation-start.ts'
+import { type Beginning, demandOwn, type OpenOptions, transcriptOwner } from './conversation-start.ts'
 import {
   type JoinedMessage,
   joinWithService,
@@ -46,7 +46,7 @@ export async function openConversation(options: OpenOptions): Promise<OpenedConv
     if (joined) conversation.messages = entries.map(({ message }) => message)
     const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
     if (differs) conversation.usage = undefined
-    const create = () => TranscriptWriter.create(run.directories.sessions, run.contextOwner(), run.clock)
+    const create = () => TranscriptWriter.create(run.directories.sessions, transcriptOwner(run), run.clock)
     const writer = isRecorded ? (beginning.writer ?? create()) : undefined
     const turns = writer && isShared ? 0 : (last?.number ?? 0)
     const recorder = new Recorder(writer, turns, run.clock, onLost)
@@ -120,7 +120,7 @@ async function reopen({
   const writer = isRecorded ? (from.writer ?? TranscriptWriter.reopenUnlessOpen(path)) : undefined
   try {
     const transcript = readTranscript(path)
-    requireSameConnection(run, transcript)
+    await demandOwn(run, transcript)
     return { conversation: Conversation.ofTranscript(transcript), transcript, writer, isShared: !writer }
   } catch (error) {
     writer?.close()
@@ -144,7 +144,8 @@ async function unlessLost<T>(onLost: OpenOptions['onLost'] | undefined, work: ()
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof Failure && onLost)) throw error
+    const isLost = error instanceof Failure && (error.kind === 'storage' || error.kind === 'not_found')
+    if (!(isLost && onLost)) throw error
     onLost(error)
     return undefined
   }

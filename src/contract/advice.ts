@@ -25,6 +25,7 @@ export interface AdviceData {
   only_owner_writes: { path: string; owner: number | undefined }
   /** No service answers at the base URL. */
   check_address: { origin: string }
+  list_prompts: NoData
   set_base_url: { profile: string }
   unset_model: { profile: string }
   /** The credential cannot be a header. */

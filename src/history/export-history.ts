@@ -49,10 +49,12 @@ export async function exportHistory(run: ExportRun, options: ExportOptions): Pro
     if (exitCode === 0) removePages()
   })
   try {
-    if (store && store.messages > 0)
-      run.say(`Resuming after ${countOf(store.messages, 'message')} of an earlier run.`)
     if (store) {
+      const { messages } = store
       const mayLack = await fetchHistory(run, store, options)
+      // Only now are they known to be a part of it.
+      if (messages > 0 && !store.isRestarted)
+        run.say(`Resuming after ${countOf(messages, 'message')} of an earlier run.`)
       const isWhole = store.parts.at(-1)?.ending === 'ended' && options.since === undefined
       options.onFetched(isWhole && !mayLack)
     }
@@ -93,33 +95,42 @@ const maxAge = 7 * 86_400_000
  * @returns its path, and the process ID of an interrupted run
  * @throws Failure `storage`
  */
-function openExportFile({ directories, clock }: ExportRun, name: string) {
+function openExportFile({ directories, clock, say }: ExportRun, name: string) {
   const all = join(directories.state, 'exports')
   const path = join(all, `${name}-${process.pid}`)
   try {
     makePrivateDirectory(all)
     removeOld(all, clock)
-    for (const entry of readdirSync(all)) {
-      const pid = Number(entry.slice(name.length + 1))
-      if (!entry.startsWith(`${name}-`) || (pid !== process.pid && isRunning(pid))) continue
-      if (takeOver(join(all, entry), path)) return { path, previousPid: pid }
+    const ended = readdirSync(all).filter((entry) => {
+      const pid = Number(entry.split('-')[1])
+      return pid === process.pid || !isRunning(pid)
+    })
+    for (const entry of ended) {
+      if (!entry.startsWith(name)) continue
+      if (takeOver(join(all, entry), path)) return { path, previousPid: Number(entry.split('-')[1]) }
     }
+    if (ended.some((entry) => entry.startsWith(name.slice(0, -userLength))))
+      say('An interrupted export of another user, or with another key, is not resumed.')
     return { path }
   } catch (cause) {
     throw unusableExports(all, cause)
   }
 }
 
+/** At the end of the name of an export, in characters. */
+const userLength = 12
+
 /**
- * Identifies an export by the history, the user, and the selection. Two exports in different formats are the same one.
- * A digest, because it may contain a key.
+ * Identifies an export by the history, the selection, and the user. Two exports in different formats are the same one.
+ * Digests, because the user may be a key.
  */
 async function nameOf(run: ExportRun, { credential, context, sinceText }: ExportOptions): Promise<string> {
-  const { createHash } = process.getBuiltinModule('node:crypto')
+  const { hash } = process.getBuiltinModule('node:crypto')
+  const digest = (values: readonly unknown[]) => hash('sha256', JSON.stringify(values))
   const { baseUrl, profile } = run.contextOwner()
-  const owner = [profile ?? '', (await run.user()) ?? credential ?? '']
-  const all = JSON.stringify([formatVersion, baseUrl ?? null, owner, context ?? null, sinceText ?? null])
-  return createHash('sha256').update(all).digest('hex').slice(0, 24)
+  const user = (await run.user()) ?? credential ?? ''
+  const common = [formatVersion, baseUrl ?? null, profile ?? null, context ?? null, sinceText ?? null]
+  return digest(common).slice(0, 24) + digest([user]).slice(0, userLength)
 }
 
 /** @returns false if another run has already taken it over */

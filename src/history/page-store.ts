@@ -35,6 +35,8 @@ const flushInterval = 1000
  */
 export class PageStore implements HistoryStore {
   readonly pages: StoredPage[] = []
+  /** Whether the messages of an earlier run are forgotten. */
+  isRestarted = false
   readonly parts: Part[] = []
   readonly #log: LineLog
   readonly #clock: Clock
@@ -93,6 +95,7 @@ export class PageStore implements HistoryStore {
   }
 
   restart(): void {
+    this.isRestarted = true
     this.#log.truncate(0)
     this.pages.length = 0
     this.parts.length = 0

@@ -38,6 +38,8 @@ export interface SearchReport {
   /** Undefined if there is no mirror, or only local messages are searched. */
   mirror: MirrorFacts | undefined
   sessions: number
+  /** The users whose sessions were searched, as far as they are known. */
+  users: readonly string[]
   /** The ranges of the matches in a snippet. */
   find(snippet: string): { start: number; end: number }[]
 }
@@ -73,6 +75,7 @@ export async function searchMessages(
       hasMore: found.length > limit,
       mirror: mirror?.facts,
       sessions: index.countSessions(owner, deliveries),
+      users: index.users(owner),
       find: (snippet) => query.find(snippet),
     }
   } finally {

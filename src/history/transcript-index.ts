@@ -23,6 +23,7 @@ export interface TranscriptFile {
 
 /** A session as messages. */
 interface RecordedSession extends MirrorOwner {
+  user?: string | undefined
   messages: readonly {
     turn: number
     role: string
@@ -47,7 +48,7 @@ const schema = `
 drop table if exists transcripts;
 create table if not exists sessions (
   id text primary key, size integer not null, modified_at real not null,
-  profile text, base_url text, deliveries text not null
+  profile text, base_url text, user_id text, deliveries text not null
 ) strict;
 create index if not exists messages_of_session on messages (session_id);
 `
@@ -118,6 +119,15 @@ export class TranscriptIndex {
     ).length
   }
 
+  /** The users whose sessions an owner has, as far as they are known. */
+  users({ profile, baseUrl }: MirrorOwner): string[] {
+    const sql = 'select distinct user_id from sessions where profile is ? and base_url is ?'
+    return this.#store
+      .prepare(sql)
+      .all(profile, baseUrl)
+      .flatMap((row) => (row['user_id'] as string | null) ?? [])
+  }
+
   close(): void {
     this.#store.close()
   }
@@ -142,7 +152,7 @@ export class TranscriptIndex {
 
   #indexFile({ id, path, size, modifiedAt }: TranscriptFile, read: ReadMessages): void {
     this.#forget(id)
-    const { profile, baseUrl, messages } = readOrSkip(path, read)
+    const { profile, baseUrl, user, messages } = readOrSkip(path, read)
     for (const { turn, contextId = null, id: messageId = null, ...message } of messages) {
       const time = Date.parse(message.at)
       this.#store.add({ ...message, contextId, messageId }, Number.isNaN(time) ? modifiedAt : time, {
@@ -152,8 +162,8 @@ export class TranscriptIndex {
     }
     const deliveries = new Set(messages.map(({ delivery }) => delivery))
     this.#store
-      .prepare('insert into sessions values (?, ?, ?, ?, ?, ?)')
-      .run(id, size, modifiedAt, profile, baseUrl, [...deliveries].join(' '))
+      .prepare('insert into sessions values (?, ?, ?, ?, ?, ?, ?)')
+      .run(id, size, modifiedAt, profile, baseUrl, user ?? null, [...deliveries].join(' '))
   }
 
   #forget(session: string): void {

@@ -27,6 +27,8 @@ interface Candidate {
  * now, and records their deliveries. A transcript that is open is left for the next time.
  */
 export class DeliveryCheck {
+  /** The users of the sessions of the owner, as far as they are known. */
+  readonly users = new Set<string>()
   readonly #candidates: Candidate[] = []
   readonly #byId: Map<unknown, Candidate[]>
   readonly #byPrompt: Map<unknown, Candidate[]>
@@ -36,7 +38,9 @@ export class DeliveryCheck {
     for (const path of transcriptPaths(directory)) {
       try {
         const outline = readOutline(path)
-        for (const turn of belongsTo(outline, owner) ? outline.turns : []) {
+        if (!belongsTo(outline, owner)) continue
+        if (outline.user !== undefined) this.users.add(outline.user)
+        for (const turn of outline.turns) {
           if (turn.mode !== 'context' || deliveryOf(turn) === 'not_sent') continue
           if (contextId !== undefined && turn.contextId !== contextId) continue
           this.#candidates.push({ path, turn, found: 'no' })

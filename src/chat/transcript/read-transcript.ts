@@ -30,17 +30,17 @@ export function* readLines(path: string, isNeeded = (_line: string) => true) {
 
 /** A session as messages that a search finds and an export contains. */
 export function readMessages(path: string) {
-  const { id, profile, baseUrl, turns } = readTranscript(path)
+  const { id, profile, baseUrl, user, turns } = readTranscript(path)
   const messages = turns.flatMap((turn) => {
-    const { at, user, reply, repliedAt = at, contextId } = turn
+    const { at, reply, repliedAt = at, contextId } = turn
     const common = { turn: turn.number, contextId, delivery: deliveryOf(turn) }
     const none = { id: undefined, end: undefined }
-    const prompt = { ...common, ...none, role: 'user', at, text: user, isComplete: true }
+    const prompt = { ...common, ...none, role: 'user', at, text: turn.user, isComplete: true }
     if (reply === '') return [prompt]
     const ended = { id: turn.id, isComplete: isEnded(turn), end: endOf(turn) }
     return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, ...ended }]
   })
-  return { id, profile, baseUrl, messages }
+  return { id, profile, baseUrl, user, messages }
 }
 
 /**
@@ -118,13 +118,13 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
 }
 
 function begin(transcript: Transcript, line: LineOf<'session'>): void {
-  const { v, id, at, profile, base_url: baseUrl, forked_from: forkedFrom } = line
+  const { v, id, at, profile, base_url: baseUrl, user, forked_from: forkedFrom } = line
   if (v !== 1) {
     throw new Failure('storage', `The transcript ${id} was written by a newer chatctl (version ${v})`, {
       hint: 'Update chatctl.',
     })
   }
-  Object.assign(transcript, { id, at, profile, baseUrl, forkedFrom })
+  Object.assign(transcript, { id, at, profile, baseUrl, forkedFrom, ...(user !== undefined && { user }) })
 }
 
 /** Whether the options name another conversation, which does not contain the messages so far. */

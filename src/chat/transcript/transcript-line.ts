@@ -22,10 +22,10 @@ const optionalNumber = z.optional(z.number())
  * and without `v`. The `end` has no `response`, which is the text of the `delta` lines.
  */
 const transcriptLine = z.discriminatedUnion('type', [
-  /** The first line. `base_url` is null for the embedded service. */
+  /** The first line. `base_url` is null for the embedded service, and `user` is missing if it is not known. */
   z.object({
-    ...{ v: number, type: z.literal('session'), id: text, at: text },
-    ...{ profile: z.nullable(text), base_url: z.nullable(text), forked_from: optionalText },
+    ...{ v: number, type: z.literal('session'), id: text, at: text, forked_from: optionalText },
+    ...{ profile: z.nullable(text), base_url: z.nullable(text), user: optionalText },
   }),
   z.object({ type: z.literal('name'), name: text }),
   /** The options in force from here on. An omitted option is not set. */

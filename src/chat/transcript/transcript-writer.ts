@@ -5,6 +5,7 @@ import type { Clock } from '../../system/clock.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { demandProcessLock } from '../../system/files/process-lock.ts'
+import type { Transcript } from './transcript.ts'
 import {
   extension,
   makeSessionId,
@@ -41,7 +42,10 @@ export class TranscriptWriter {
   /** @param directory of all transcripts, created with the first prompt */
   static create(
     directory: string,
-    owner: { profile: string | null | undefined; baseUrl: string | null | undefined },
+    owner: Partial<Pick<Transcript, 'user'>> & {
+      profile: string | null | undefined
+      baseUrl: string | null | undefined
+    },
     clock: Clock,
     forkedFrom?: string,
   ): TranscriptWriter {
@@ -49,7 +53,12 @@ export class TranscriptWriter {
     let path: string
     do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))
-    const about = { profile: owner.profile ?? null, base_url: owner.baseUrl ?? null, forked_from: forkedFrom }
+    const about = {
+      profile: owner.profile ?? null,
+      base_url: owner.baseUrl ?? null,
+      user: owner.user,
+      forked_from: forkedFrom,
+    }
     const id = sessionIdOf(path)
     const first = { v: 1, type: 'session', id, at: now.toISOString(), ...about } as const
     return new TranscriptWriter(path, [first])

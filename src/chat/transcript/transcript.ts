@@ -37,6 +37,8 @@ export interface Transcript {
   profile: string | null
   /** Null for the embedded service. */
   baseUrl: string | null
+  /** The ID of the user whose conversation it is, as the service told it. */
+  user?: string | undefined
   name?: string
   /** The session, or the conversation on the service, of which this one is a fork. */
   forkedFrom?: string | undefined

@@ -42,6 +42,7 @@ export const hints: Hints = {
 
   unset_model: ({ profile }) =>
     `Unset the model first: chatctl config unset model --profile ${quoteWord(profile)}`,
+  list_prompts: 'List the prompts with: chatctl chat prompts list',
   set_base_url: ({ profile }) =>
     `Set it first with: chatctl config set base_url https://HOST --profile ${quoteWord(profile)}`,
 

@@ -7,6 +7,7 @@ import type { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { historyView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
+import { demandOwnSessions } from './search-history.ts'
 
 const formats = { jsonl: 'jsonl', json: 'json', md: 'markdown', markdown: 'markdown', html: 'html' } as const
 
@@ -60,7 +61,9 @@ export default class HistoryExport extends BaseCommand {
     const { sessions } = context.directories
     const owner = context.contextOwner()
     const local = flags.stored ? [] : readLocalMessages(sessions, owner, selection)
-    const check = flags.local ? undefined : new DeliveryCheck(sessions, owner, flags.context)
+    const check = new DeliveryCheck(sessions, owner, flags.context)
+    if (!flags.stored && check.users.size > 0)
+      await demandOwnSessions(context, check.users, flags.local ? context.knownUser() : await context.user())
     const { exportHistory } = await import('../../history/export-history.ts')
     const target = context.target()
     const { service, local: own } = await exportHistory(context, {
@@ -72,8 +75,8 @@ export default class HistoryExport extends BaseCommand {
       sinceText: typed?.input,
       credential: target.kind === 'remote' ? target.fromEnvironment?.secret : undefined,
       to,
-      onMessages: (messages) => check?.see(messages),
-      onFetched: (isWhole) => check?.settle(isWhole),
+      onMessages: (messages) => check.see(messages),
+      onFetched: (isWhole) => check.settle(isWhole),
       isStdoutClosed: () => context.streams.isUnread,
       onExit: context.host.onExit,
       writeToStdout: (bytes) => output.showBytes(bytes),

@@ -72,7 +72,9 @@ export class PromptLibrary {
     if (first === undefined) return
     const meant = nearest(first.replace(/\.md$/, ''), this.names())
     throw new Failure('not_found', `Unknown prompt ${missing.map((name) => `"${name}"`).join(', ')}`, {
-      hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}List the prompts with: chatctl chat prompts list`,
+      hint: meant === undefined ? undefined : `Did you mean ${meant}?`,
+      // A session has another hint.
+      advice: [{ code: 'list_prompts' }],
     })
   }
 

@@ -35,8 +35,6 @@ export class SessionWorld {
   readonly server: Served<ChatHandler>
   readonly #sandbox: Sandbox
   readonly #runs: SessionRun[] = []
-  /** The conversations that were remembered for `--continue`. */
-  readonly remembered: string[] = []
 
   private constructor(sandbox: Sandbox, server: Served<ChatHandler>) {
     this.#sandbox = sandbox
@@ -74,6 +72,8 @@ export class SessionWorld {
         signal: new AbortController().signal,
         contextOwner: () => this.owner,
         profileNameOf: (id: string) => id,
+        knownUser: () => undefined,
+        user: async () => undefined,
         commandFor: (...words: string[]) => commandLine(...words),
       } as Partial<Run> as Run,
       begin,
@@ -96,7 +96,7 @@ export class SessionWorld {
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
-      rememberContext: async (id) => void this.remembered.push(id),
+      rememberContext: async () => {},
       search: async () => ({ results: [], hasMore: false }),
       withSessionList: (open, work) =>
         withSessionList(

@@ -89,7 +89,6 @@ describe('a session that sends the whole conversation', () => {
       await converse('two')
       expect(world.server.completions).to.deep.equal([])
       expect(world.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_2' })
-      expect(world.remembered.at(-1)).to.equal('ctx_2')
       const { conversation, contextId } = world.transcript()
       expect(contextId).to.equal('ctx_2')
       expect(conversation.map(({ content }) => content).slice(1)).to.deep.equal([
@@ -122,7 +121,7 @@ describe('a session that sends the whole conversation', () => {
     world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))
     await run.say('/retry', /Out of order[\s\S]*^> one$/m)
     await run.leave()
-    expect(world.remembered.at(-1)).to.equal('ctx_1')
+    expect(world.transcript().contextId).to.equal('ctx_1')
   })
 
   it('stays on this machine after it is resumed if the service lacks messages', async () => {

@@ -149,7 +149,13 @@ describe('a fork of any transcript at any message', () => {
     const sandbox = createSandbox()
     const owner = { profile: 'p', baseUrl: undefined }
     const directories = { sessions: sandbox.home }
-    const run = { directories, clock: systemClock, contextOwner: () => owner, commandFor: String }
+    const run = {
+      directories,
+      clock: systemClock,
+      contextOwner: () => owner,
+      commandFor: String,
+      knownUser: () => {},
+    }
     const options = { run, isRecorded: true, isShown: true } as unknown as OpenOptions
     try {
       await fc.assert(
