@@ -4,6 +4,7 @@ import { orElse } from '../contract/or-else.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
+import { isRunning } from '../system/is-running.ts'
 
 /** A service process, as its record in the data directory describes it. */
 export interface RunRecord {
@@ -49,7 +50,7 @@ export function announceRun(
   makePrivateDirectory(directory)
   for (const name of listRecords(directory)) {
     const known = readRecord(join(directory, name))
-    if (!known || !isAlive(known.pid)) rmSync(join(directory, name), { force: true, recursive: true })
+    if (!known || !isRunning(known.pid, true)) rmSync(join(directory, name), { force: true, recursive: true })
   }
   const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
   const file = join(directory, `running-${process.pid}.json`)
@@ -85,7 +86,7 @@ async function liveRecords(directory: string): Promise<WrittenRecord[]> {
   const found: WrittenRecord[] = []
   for (const name of listRecords(directory)) {
     const record = readRecord(join(directory, name))
-    if (record && isAlive(record.pid) && (await isListening(record.url))) found.push(record)
+    if (record && isRunning(record.pid, true) && (await isListening(record.url))) found.push(record)
   }
   return found
 }
@@ -109,16 +110,6 @@ function readRecord(file: string): WrittenRecord | null {
     return { url, pid, admin_url, version, started_at, place: String(record.place) }
   } catch {
     return null
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
