@@ -65,11 +65,11 @@ function readBlock(text: string): TextFile | undefined {
   return text.startsWith(block) && (isWhole || hasMore) ? file : undefined
 }
 
-/** A fence that is longer than each run of backticks in the content. */
-function fenceFor(content: string): string {
-  let longest = 2
-  for (const [run] of content.matchAll(/`+/g)) longest = Math.max(longest, run.length)
-  return '`'.repeat(longest + 1)
+/** A fence that is longer than each run of backticks in the content. @param least its minimum length */
+export function fenceFor(content: string, least = 3): string {
+  let length = least
+  for (const [run] of content.matchAll(/`+/g)) length = Math.max(length, run.length + 1)
+  return '`'.repeat(length)
 }
 
 /** The file extension as the language of a code block. Empty for a name without one. */

@@ -1,3 +1,4 @@
+import { fenceFor } from '../../contract/resources/file-block.ts'
 import { showControls } from '../../terminal/strip-controls.ts'
 
 /**
@@ -14,8 +15,7 @@ export function markdownTable(headings: readonly string[], rows: Iterable<readon
 export function codeSpan(text: string): string {
   const shown = showControls(text)
   if (shown === '') return ''
-  const runs = shown.match(/`+/g) ?? []
-  const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length), 0) + 1)
+  const fence = fenceFor(shown, 1)
   // A reader removes one space at both ends of a span, unless it contains only spaces.
   const isPadded = /^`|`$/.test(shown) || (/^ .* $/.test(shown) && shown.trim() !== '')
   return isPadded ? `${fence} ${shown} ${fence}` : `${fence}${shown}${fence}`
