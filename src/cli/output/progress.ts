@@ -41,7 +41,7 @@ class ProgressLine {
     this.#isShown = true
     const bar = part === undefined ? '' : `${drawBar(part)}  `
     const { streams } = this.#output
-    streams.drawStatus(`${bar}${describe()}`.slice(0, (streams.host.stderr.columns || 80) - 1))
+    streams.drawStatus(bar + describe())
   }
 
   /** Leaves an empty line to go on from. */
@@ -211,6 +211,6 @@ export class WaitingLine {
     if (elapsed < patience) return
     this.#isDrawn = true
     const frame = frames.charAt(Math.floor(elapsed / frameTime) % frames.length)
-    streams.drawStatus(`${frame} ${text}`.slice(0, (streams.host.stderr.columns || 80) - 1))
+    streams.drawStatus(`${frame} ${text}`)
   }
 }

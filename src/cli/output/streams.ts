@@ -108,10 +108,10 @@ export class Streams {
     }
   }
 
-  /** Redraws the last line of the terminal on stderr. Messages appear above it. */
+  /** Redraws the last line of the terminal on stderr, truncated to it. Messages appear above it. */
   drawStatus(text: string): void {
     if (this.#isUnread) return
-    this.#statusLine = stripControls(text)
+    this.#statusLine = stripControls(text).slice(0, (this.host.stderr.columns || 80) - 1)
     this.host.stderr.write(`${eraseLine}${this.#statusLine}`)
   }
 
