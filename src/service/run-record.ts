@@ -102,15 +102,10 @@ const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
 
 function readRecord(file: string): WrittenRecord | null {
-  try {
-    const record = JSON.parse(readFileSync(file, 'utf8'))
-    const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
-    if (!isRecord) return null
-    const { url, pid, admin_url = null, version = null, started_at = null } = record
-    return { url, pid, admin_url, version, started_at, place: String(record.place) }
-  } catch {
-    return null
-  }
+  const record = orElse(() => JSON.parse(readFileSync(file, 'utf8')), undefined)
+  if (!URL.canParse(record?.url) || !Number.isInteger(record?.pid)) return null
+  const { url, pid, admin_url = null, version = null, started_at = null, place } = record
+  return { url, pid, admin_url, version, started_at, place: String(place) }
 }
 
 /** Another process may have the same pid, in a container already after a restart, so the port decides. */

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
-import { isRecord } from '../../../contract/notation/exact-json.ts'
+import { isRecord, tryParse } from '../../../contract/notation/exact-json.ts'
 import type { Clock } from '../../../system/clock.ts'
 import { type FetchOptions, fetchText } from '../../../system/network/fetch-text.ts'
 import { isSafeIssuerUrl } from '../../domain/access/check-requests.ts'
@@ -112,11 +112,7 @@ async function readObject(url: URL, reach: Reach): Promise<Record<string, unknow
     },
   )
   if (status !== 200) throw new UnreadableKeys(`${url} responds with status ${status}`)
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isRecord(value)) return value
-  } catch {
-    // As any other response that is no object.
-  }
+  const value = tryParse(text)
+  if (isRecord(value)) return value
   throw new UnreadableKeys(`${url} does not respond with a JSON object`)
 }
