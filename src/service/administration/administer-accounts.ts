@@ -18,13 +18,8 @@ import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 
-interface AccountFilter {
-  role?: string | undefined
-  /** A part of the email address or the name, regardless of case. */
-  search?: string | undefined
-  /** Created since then; ISO 8601. */
-  since?: string | undefined
-}
+/** `search` is a part of the email address or the name, regardless of case; `since` is ISO 8601. */
+type AccountFilter = { [K in 'role' | 'search' | 'since']?: string | undefined }
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at', 'disabled_at'] as const
 

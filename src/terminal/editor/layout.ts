@@ -118,13 +118,6 @@ export class Layout {
   }
 }
 
-interface Room {
-  columns: number
-  rows: number
-  /** The first visible row of the last view. Kept while the cursor stays visible. */
-  top: number
-}
-
 const prompt = '> '
 
 /** Minimum width with which the prompt is shown. */
@@ -139,8 +132,15 @@ function gutterWidth(columns: number): number {
   return columns < minPromptColumns ? 0 : prompt.length
 }
 
-/** Renders prompt and text in at most `rows` rows that include the cursor. `…` in the margin marks hidden rows. */
-export function renderRows(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>) {
+/**
+ * Renders prompt and text in at most `rows` rows that include the cursor. `…` in the margin marks hidden rows.
+ * @param room `top` is the first visible row of the last view, kept while the cursor stays visible
+ */
+export function renderRows(
+  text: BufferState,
+  room: Record<'columns' | 'rows' | 'top', number>,
+  style: Pick<EditorStyle, 'dim'>,
+) {
   const layout = new Layout(text.units, textWidth(room.columns))
   const place = layout.placeOf(text.cursor)
   const rows = Math.max(1, Math.min(room.rows, layout.rows))
