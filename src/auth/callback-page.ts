@@ -1,7 +1,7 @@
 import { type HtmlPage, html, privateHeaders, renderPage } from '../pages/page.ts'
 
 /** The sign-in succeeded, failed, or was not expected. */
-export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
+type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
 
 const pages: Record<PageName, { status: number; title: string; sentence: string }> = {
   'signed-in': {

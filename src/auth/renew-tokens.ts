@@ -16,7 +16,7 @@ import {
 import { refreshTokens } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
-export interface Renewal {
+interface Renewal {
   directories: Directories
   owner: CredentialOwner
   store: CredentialStore

@@ -32,7 +32,7 @@ interface TokenRequest {
 }
 
 /** The data of a code exchange, except the code. */
-export interface CodeExchange extends TokenRequest {
+interface CodeExchange extends TokenRequest {
   /** Exactly as in the authorization request. */
   redirectUri: string
   /** PKCE (RFC 7636); undefined if it is off. */

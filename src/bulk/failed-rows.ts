@@ -10,7 +10,7 @@ import type { InputRow, RowShape } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 
 /** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
-export type RowListName = 'failed' | 'unknown'
+type RowListName = 'failed' | 'unknown'
 
 /**
  * `users.failed.csv` beside `users.csv`. In the working directory for a pipe, or if the directory of the input
@@ -112,7 +112,7 @@ export async function writeFailedList<R>(
 }
 
 /** A row that failed or has faults. */
-export interface FailedRow<R> {
+interface FailedRow<R> {
   row: InputRow<R>
   /**
    * Of the user, if it was created before a later step failed. The written row has the id and no password, so that

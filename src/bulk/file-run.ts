@@ -62,7 +62,7 @@ export interface FileReport {
 }
 
 /** How a run is described. */
-export interface Wording {
+interface Wording {
   /** The run, for the estimate, and a request. */
   run: string
   request: string

@@ -13,7 +13,7 @@ export interface Requests {
 }
 
 /** What a command changes at most. Caches, transcripts, and files that a flag names do not count. */
-export type Effect = 'reads' | 'changes the service' | 'changes this machine'
+type Effect = 'reads' | 'changes the service' | 'changes this machine'
 
 export function effectOf({ requests, flags = {} }: { requests: Requests; flags?: object }): Effect {
   const { calls, effect, opensData } = requests

@@ -15,7 +15,7 @@ import type { SealKey } from '../system/files/sealed-plan.ts'
 import { allowUnknownKeys, type SettingsSource } from './file/read-settings-files.ts'
 import { type Part, type Plan, partOfPlan, undocumentedIn } from './plan.ts'
 
-export interface PlanFile extends PlanHeader {
+interface PlanFile extends PlanHeader {
   serial?: string
   plan: Plan
 }

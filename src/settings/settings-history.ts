@@ -13,7 +13,7 @@ import { type SentSettings, valuesOf } from './plan.ts'
 type LedgerOwner = Pick<Run, 'directories' | 'service'>
 
 /** A key of a change that was sent from this machine. */
-export interface SentKey {
+interface SentKey {
   /** ISO 8601 UTC. */
   at: string
   /** Of the change, which may have several keys. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { systemFailure } from './describe-system-error.ts'
 
-export interface OutsideEditing {
+interface OutsideEditing {
   /** Editors detect the language from the file extension. */
   fileName: string
   /** A shell command, such as `code --wait` (default: vi, or notepad on Windows). */

@@ -28,7 +28,7 @@ export const profileView = pairsView('id:whole email name created_at:time prefer
 export const userSettingsView = pairsView('success settings:open', { json: 'updateUserSettings' })
 
 /** Numbers of users by what became of them. */
-export interface AppliedCounts {
+interface AppliedCounts {
   created: number
   changed: number
   /** Users that were added to the state file, and not changed. */
@@ -84,7 +84,7 @@ export const importForecastView = pairsView(`
 export const closedView = listView('file service rows:integer sent:integer unknown:integer')
 
 /** The number of requests of an import, by kind. */
-export interface ForecastSummary {
+interface ForecastSummary {
   rows: number
   done: number
   /** Users that are read, because their rows have an ID and an email. */

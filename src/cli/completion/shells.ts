@@ -1,7 +1,7 @@
 import type { Candidate, Suggestions } from './suggestions.ts'
 
 /** A command line as bash reads it, as far as the cursor. */
-export interface ShellLine {
+interface ShellLine {
   /** Without their quotes; the one at the cursor last, empty behind a space. */
   words: readonly string[]
   /** The quote in which the cursor stands. */

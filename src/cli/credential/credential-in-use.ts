@@ -16,7 +16,7 @@ import type { RemoteTarget, Target } from '../context/target.ts'
 import type { Output } from '../output/output.ts'
 
 /** Which credential requests use, and why. Without the secret. */
-export interface CredentialInUse {
+interface CredentialInUse {
   /** Where it comes from, in words. */
   credential: string
   reason: string

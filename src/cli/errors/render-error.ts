@@ -16,7 +16,7 @@ import type { Streams } from '../output/streams.ts'
 import { describeFailure } from './describe-failure.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 
-export interface ErrorStyle {
+interface ErrorStyle {
   streams: Streams
   json: boolean
   debug: boolean

@@ -7,7 +7,7 @@ import { sentences } from '../errors/hints.ts'
 import { reportError } from '../errors/render-error.ts'
 import { savePrivateFile } from './private-files.ts'
 
-export interface Editing<T> {
+interface Editing<T> {
   fileName: string
   /** Shell command of the editor. */
   command: string | undefined

@@ -11,7 +11,7 @@ import { filterWithJq } from './jq.ts'
 import { isRowFormat, RowWriter, renderResult, renderSpans, unknownField } from './render-result.ts'
 import type { Streams } from './streams.ts'
 
-export interface OutputOptions {
+interface OutputOptions {
   /** Undefined for the default: the text of the view, else a table in a terminal and TSV in a pipe. */
   format: OutputFormat | undefined
   /** Whether a flag of this command line sets the format. */

@@ -46,7 +46,7 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number]
 
-export interface AuditedChange {
+interface AuditedChange {
   action: AuditAction
   /** The id of what was changed, or its name. */
   target: string

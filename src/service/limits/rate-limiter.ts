@@ -16,7 +16,7 @@ import {
 } from '../store/counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
-export interface RequestLimits {
+interface RequestLimits {
   hourly: number | null
   minute: number | null
 }
@@ -29,7 +29,7 @@ interface WindowState {
 }
 
 /** Whether a request is admitted, and the state of the windows of its key. */
-export interface Admission {
+interface Admission {
   isAdmitted: boolean
   hour: WindowState | undefined
   minute: WindowState | undefined

@@ -101,7 +101,7 @@ interface Count extends Subject {
 }
 
 /** An attempt that was counted as a failure before it was judged. */
-export class CountedAttempt {
+class CountedAttempt {
   readonly #db: Database
   readonly #counts: readonly Count[]
 

@@ -31,7 +31,7 @@ export interface SettingsSource {
 }
 
 /** How a settings file is read. */
-export interface ReadOptions {
+interface ReadOptions {
   /** For `${NAME}` references in strings (default: references are not expanded). */
   env?: NodeJS.ProcessEnv | undefined
   /** Whether the settings may have undocumented ones. */

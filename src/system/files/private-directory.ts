@@ -32,7 +32,7 @@ export function unusableStateDirectory(directory: string, content: string, cause
 }
 
 /** What of a path another user can change. */
-export interface OpenPart {
+interface OpenPart {
   /** The path, or a directory above it or above the target of a link. */
   path: string
   isForeign: boolean

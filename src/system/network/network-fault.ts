@@ -7,7 +7,7 @@ import type { ProxyServer } from './proxy.ts'
 export type Stage = 'connect' | 'request' | 'body'
 
 /** What failed between this program and a server. */
-export interface NetworkFault {
+interface NetworkFault {
   kind: 'tls' | 'timeout' | 'unreachable'
   code: string
   /** Without an address, so that a service may send them to its clients. */

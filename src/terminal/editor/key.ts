@@ -25,7 +25,7 @@ export interface Modifiers {
   shift: boolean
 }
 
-export interface PressedKey extends Modifiers {
+interface PressedKey extends Modifiers {
   type: 'key'
   name: KeyName
 }

@@ -7,7 +7,7 @@ import { mayBreakBetween } from './word-wrapper.ts'
 const longestPiece = 1000
 
 /** @param isGlued whether no line break may precede the piece */
-export type OnPiece = (piece: string, isGlued: boolean) => void
+type OnPiece = (piece: string, isGlued: boolean) => void
 
 /**
  * Splits a paragraph, while it arrives, into pieces that can be rendered separately: mostly words, each

@@ -5,7 +5,7 @@ import type { Report } from '../editor/key.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
 
 /** The rows below the text, no wider than the terminal, and the cursor position in them. */
-export interface Footer {
+interface Footer {
   lines: readonly string[]
   cursor: { row: number; column: number }
 }

@@ -7,7 +7,7 @@ import { stripControls } from '../../terminal/strip-controls.ts'
 import { localTime } from './quantities.ts'
 import { type Grid, gridOf, rowsOf, textOf, type View } from './view.ts'
 
-export interface TableStyle {
+interface TableStyle {
   /** The selected paths; undefined for the columns of the view. */
   fields: readonly string[] | undefined
   /** Columns of the terminal. Longer cells are wrapped. */

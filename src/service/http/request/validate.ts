@@ -10,7 +10,7 @@ import { valueAt } from '../../../contract/notation/tree.ts'
 import { invalidRequest } from '../../api-error.ts'
 import { fieldConstraints } from './field-constraints.ts'
 
-export interface Validated<N extends EndpointName> {
+interface Validated<N extends EndpointName> {
   body: RequestOf<N>
   query: QueryOf<N>
 }

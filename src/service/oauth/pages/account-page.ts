@@ -3,7 +3,7 @@ import type { SignInSession } from '../browser/sign-in-sessions.ts'
 import { paths } from '../metadata.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
-export interface AccountFacts extends Notice {
+interface AccountFacts extends Notice {
   email: string
   /** The token of all forms of the page. */
   token: string

@@ -10,7 +10,7 @@ import { migratePostgres, schemaVersion } from './migrate-postgres.ts'
 import { PostgresClient } from './postgres-client.ts'
 import { PostgresCounters } from './postgres-counters.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Fills in what the URL omits: `PGHOST`, `PGPASSWORD`, and others. */
   env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement may take. Default: 3,000. Does not apply to migrations. */

@@ -5,7 +5,7 @@ import { isOfSession, StorageUnavailable, sqlStateOf } from '../storage-failure.
 /** How long, in ms, a server may take to close the connection. */
 const disconnectTimeout = 1_000
 
-export interface PostgresConfig extends ClientConfig {
+interface PostgresConfig extends ClientConfig {
   /** How long, in ms, a result may take before the connection counts as lost. */
   responseTimeout?: number | undefined
 }
