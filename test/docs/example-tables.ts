@@ -221,7 +221,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   ].map((text) => ({
     text,
     why: 'needs a lost answer',
-    test: 'test/slow/users/import/import-settling.test.ts',
+    test: 'test/users/import/import-outcome.test.ts',
   })),
 ]
 

@@ -83,7 +83,6 @@ export const aliases: Readonly<Record<string, string>> = {
   '--template': '--prompt',
   '--role': '--prompt',
   '--no-log': '--no-save',
-  'chat send --fork': 'Fork a conversation in a session: chatctl chat --continue --fork.',
   '--upstream': '--model-server',
   '--host': '--base-url',
   '--url': '--base-url',

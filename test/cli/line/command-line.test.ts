@@ -326,7 +326,6 @@ const cases: Record<string, Case[]> = {
     ['settings get theme.mode x', 'Unexpected argument x'],
   ],
   'with an unknown flag': [
-    ['chat send hi --fork', 'Unknown flag --fork', 'chatctl chat --continue --fork'],
     ['chat send hi --strem', 'Unknown flag --strem', 'Did you mean --stream?'],
     ['history list --limt 3', 'Did you mean --limit?'],
     ['history list --verbose', 'Did you mean --debug?'],

@@ -531,7 +531,7 @@ describe('auth rename with sessions and a mirror', () => {
       await storeKey(sandbox, await makeKey(sandbox), service)
       expect(readProfiles(sandbox).profiles).to.have.nested.property('work.id', id)
       expect(await sessions()).to.deep.equal([])
-      expect(await found()).to.deep.equal([''])
+      expect(await found()).to.deep.equal([])
       expectFailure(await run('chat', 'send', '--continue', 'And a zebra?'), 2)
     }
   })

@@ -59,6 +59,8 @@ describe('what two users have in one profile', () => {
       .to.include('of alice')
       .and.not.include('of bob')
     expectFailure(await asBob('search', 'ibex'), 7, 'is of the user alice', 'you are the user bob')
+    const all = await runChatctl(sandbox, ['history', 'sync', '--full', '-p', 'work', '--json'])
+    expect(JSON.parse(all.stdout)).to.include({ messages: 3, added: 0, removed: 0, user_id: 'alice' })
   })
 
   it('are pages of an export that only the user resumes who began it', async () => {
