@@ -37,7 +37,11 @@ export interface ExportOptions extends Selection, Pick<WriteOptions, 'format' | 
 export async function exportHistory(run: ExportRun, options: ExportOptions): Promise<Written> {
   const { to, isFetched } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const { path = '', previousPid } = isFetched ? openExportFile(run, await nameOf(run, options)) : {}
+  const directory = join(run.directories.state, 'exports')
+  if (isFetched) makeExports(directory)
+  const { path = '', previousPid } = isFetched
+    ? openExportFile(run, directory, await nameOf(run, options))
+    : {}
   if (previousPid !== undefined) file?.removeLeftovers(previousPid)
   const store = isFetched ? new PageStore(path, run.clock) : undefined
   const removePages = () => {
@@ -95,11 +99,9 @@ const maxAge = 7 * 86_400_000
  * @returns its path, and the process ID of an interrupted run
  * @throws Failure `storage`
  */
-function openExportFile({ directories, clock, say }: ExportRun, name: string) {
-  const all = join(directories.state, 'exports')
+function openExportFile({ clock, say }: ExportRun, all: string, name: string) {
   const path = join(all, `${name}-${process.pid}`)
   try {
-    makePrivateDirectory(all)
     removeOld(all, clock)
     const ended = readdirSync(all).filter((entry) => {
       const pid = Number(entry.split('-')[1])
@@ -114,6 +116,15 @@ function openExportFile({ directories, clock, say }: ExportRun, name: string) {
     return { path }
   } catch (cause) {
     throw unusableExports(all, cause)
+  }
+}
+
+/** Before the first request. @throws Failure `storage` */
+function makeExports(directory: string): void {
+  try {
+    makePrivateDirectory(directory)
+  } catch (cause) {
+    throw unusableExports(directory, cause)
   }
 }
 

@@ -1,6 +1,7 @@
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { afterColon, Failure } from '../../contract/failure.ts'
+import { unlessUnreadable } from '../../contract/or-else.ts'
 import type { User } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { otherUser, readUser } from '../../users/compare-user.ts'
@@ -77,16 +78,6 @@ export async function userToChange(context: Context, word: string): Promise<stri
   }
   for (const text of unlessUnreadable(() => users.openChanges([id])) ?? []) await context.warn(text)
   return id
-}
-
-/** An unreadable ledger does not prevent a change: the change is sent with a warning that it is not in the ledger. */
-export function unlessUnreadable<T>(ask: () => T): T | undefined {
-  try {
-    return ask()
-  } catch (error) {
-    if (error instanceof Failure && error.kind === 'storage') return undefined
-    throw error
-  }
 }
 
 /** @returns the user, or why it is not the one with the email. @throws Failure as the client, with the hint */

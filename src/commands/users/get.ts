@@ -6,12 +6,12 @@ import { withStdin } from '../../cli/input/read-input.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import { showDocumentedOrAll } from '../../cli/output/show-response.ts'
 import { Failure } from '../../contract/failure.ts'
+import { unlessUnreadable } from '../../contract/or-else.ts'
 import type { RequestedId } from '../../users/send/get-users.ts'
 import type { UsersState } from '../../users/state/users-state.ts'
 import type { UserIds } from '../../users/user-ids.ts'
 import { userView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
-import { unlessUnreadable } from './existing-user.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
 export default class UsersGet extends BaseCommand {

@@ -152,7 +152,7 @@ describeSample('a user without permission', 2, () => {
     mkdirSync(join(home, '.local'))
     mkdirSync(join(home, '.local', 'share'))
     chownSync(join(home, '.local', 'share'), stranger, stranger)
-    const sent = run('chat send hi')
+    const sent = run('chat send hi --no-save')
     expect(sent.exitCode).to.equal(0)
     expect(sent.stdout).to.contain('built-in test program')
     expect(sent.stderr).to.contain('Warning: Cannot remember this conversation for --continue')

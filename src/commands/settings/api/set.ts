@@ -6,6 +6,7 @@ import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { isRecord } from '../../../contract/notation/exact-json.ts'
+import { unlessUnreadable } from '../../../contract/or-else.ts'
 import type { ApiConfiguration } from '../../../contract/resources/settings.ts'
 import { maxSettingsBytes } from '../../../system/files/read-named-file.ts'
 import { apiConfigurationView, describeChange } from '../../../view/settings.ts'
@@ -63,7 +64,7 @@ export default class SettingsApiSet extends BaseCommand {
     // Before the lock, which makes a directory.
     context.demandNamedService()
     const { before, answer } = await withSettingsLock(context, async () => {
-      const before = readSent(context).api
+      const before = unlessUnreadable(() => readSent(context).api)
       return { before, answer: await this.change(send()) }
     })
     if (before) {
