@@ -38,13 +38,13 @@ export class Claims {
    * @throws Failure `conflict` if another run has begun to create a user with this email, or does not release the lock
    */
   async demand(email: string): Promise<void> {
-    const { path, end } = this.#ledger
+    const { path } = this.#ledger
     for (let attempt = 0; !this.#hold(); attempt++) {
       if (attempt === maxAttempts) throw conflict(`Another command does not release the ledger ${path}`)
       await new Promise((done) => setTimeout(done, 1))
     }
     const { file } = this.#known
-    if (file !== undefined && file !== end.file)
+    if (file !== undefined && file !== this.#ledger.inode)
       throw conflict(`Another command has rewritten the ledger ${path}`)
     if (!this.#others.get(email)?.size) return
     throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
@@ -66,14 +66,16 @@ export class Claims {
       this.#isHeld = false
       this.#lock.release()
     })
-    for (const { text, at } of linesWith(this.#ledger.path, ['"email":"'], this.#next)) {
-      this.#next = at + Buffer.byteLength(text) + 1
+    for (const { text, end } of linesWith(this.#ledger.path, ['"email":"'], this.#next)) {
+      this.#next = end
       const record = text.includes(`:"${this.#run}-`) ? undefined : readRecord(text)
       if (!record || !('email' in record) || record.email === undefined) continue
       const ids = this.#others.get(record.email) ?? new Set()
       this.#others.set(record.email, ids)
       if ('id' in record && isRequestTo(endpoints.createUser, record)) ids.add(record.id)
       else if ('of' in record && record.did === 'refused') ids.delete(record.of)
+      // It was in progress when the ledger was read.
+      else if ('of' in record && record.by !== this.#run) ids.add(record.of)
     }
     return true
   }

@@ -55,10 +55,17 @@ export class LedgerRun {
   /**
    * Resolves when the change is on disk.
    * @param known where the ledger ended when the run has read which users were created (default: it has not)
+   * @param onFlushFailure called if it may not be on disk; throws unless the change is sent nevertheless
    * @returns writes its outcome
    * @throws Failure `storage`; `conflict` if another run has begun to create the user since
    */
-  async begin(change: Change, known?: LedgerEnd): Promise<(outcome: RequestOutcome) => void> {
+  async begin(
+    change: Change,
+    known?: LedgerEnd,
+    onFlushFailure: (error: unknown) => void = (error) => {
+      throw error
+    },
+  ): Promise<(outcome: RequestOutcome) => void> {
     const intent = intentOf(change)
     if (known && change.endpoint === 'createUser') await this.#claim(intent.email, known)
     const id = this.#nextId()
@@ -67,10 +74,14 @@ export class LedgerRun {
     const end = (outcome: RequestOutcome) => this.#log.append(lineOf(outcomeOf(id, intent, outcome)))
     try {
       await this.#log.flush()
-    } catch (error) {
-      // The intent may be in the file, but it is not sent.
-      end({ outcome: 'refused' })
-      throw error
+    } catch (cause) {
+      try {
+        onFlushFailure(cause)
+      } catch (error) {
+        // The intent may be in the file, but it is not sent.
+        end({ outcome: 'refused' })
+        throw error
+      }
     }
     return end
   }

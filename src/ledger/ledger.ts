@@ -60,11 +60,13 @@ export class Ledger {
 
   /** Its first line, and the offset after the lines that the archive has, too. Undefined if there is none. */
   get header() {
-    const [line] = this.#linesWith('{"ledger":')
-    const record = line && readRecord(line.text)
-    if (!record || !('ledger' in record)) return undefined
-    const { service, archived = 0 } = record
-    return { service, archived: archived && line.at + Buffer.byteLength(line.text) + 1 + archived }
+    for (const { text, end } of this.#linesWith('{"ledger":')) {
+      const record = readRecord(text)
+      if (!record || !('ledger' in record)) continue
+      const { service, archived } = record
+      return { service, archived: archived === undefined ? undefined : end + archived }
+    }
+    return undefined
   }
 
   /**
@@ -74,7 +76,9 @@ export class Ledger {
    */
   *entries(onUnreadable: () => void = () => {}, since = ''): Generator<LedgerEntry> {
     const outcomes = new Map<string, OutcomeRecord>()
-    const archived = existsSync(this.archive) ? this.header?.archived : 0
+    // A kill may have left an archive that is the same file.
+    const isOther = existsSync(this.archive) && statSync(this.archive).ino !== this.inode
+    const archived = isOther ? this.header?.archived : undefined
     for (const { text, at } of this.#newestFirst(archived)) {
       const time = /"at":"([^"]*)"/.exec(text)?.[1]
       if (text === '' || (time !== undefined && time < since)) continue
@@ -111,28 +115,32 @@ export class Ledger {
 
   /**
    * Every change that names a user, oldest first: by the ID, the email, and all IDs and emails that belong to these.
-   * @param user ID or email address
+   * @param users IDs or email addresses of one user
    */
-  changesOfUser(user: string): LedgerEntry[] {
+  changesOfUser(...users: string[]): LedgerEntry[] {
     const texts = new Set<string>()
     const isNamed = (email: string | undefined, id: string | undefined) =>
       texts.has(named('email', email)) || texts.has(named('user', id))
     const lines = new Map<number, Line>()
-    let added = [named('email', user.toLowerCase()), named('user', user)]
+    const begun = new Set<string>()
+    let added = users.flatMap((user) => [named('email', user.toLowerCase()), named('user', user)])
     while (added.length > 0) {
       for (const text of added) texts.add(text)
       const found = new Set<string>()
+      const ended: string[] = []
       for (const line of this.#linesWith(...added)) {
         const record = readRecord(line.text)
         // Values may contain the same text.
         if (!record || !('of' in record || 'id' in record)) continue
         lines.set(line.at, line)
+        if ('id' in record) begun.add(record.id)
         if (!isNamed(record.email, record.user)) continue
         if (record.email !== undefined) found.add(named('email', record.email))
         if (record.user !== undefined) found.add(named('user', record.user))
         // A create without an email names no user.
-        if ('of' in record && record.email === undefined) found.add(`"id":${JSON.stringify(record.of)}`)
+        if ('of' in record && record.email === undefined) ended.push(record.of)
       }
+      for (const id of ended) if (!begun.has(id)) found.add(`"id":${JSON.stringify(id)}`)
       added = [...found].filter((text) => !texts.has(text))
     }
     const ordered = [...lines.values()].sort((one, other) => one.at - other.at)
@@ -170,8 +178,11 @@ export class Ledger {
 
   /** The ID of the last change; empty if there is none. */
   get last(): string {
-    const [entry] = this.entries()
-    return entry?.id ?? ''
+    for (const { text } of this.#reading(linesBackward(this.path))) {
+      const record = text.includes('"id":"') ? readRecord(text) : undefined
+      if (record && 'id' in record && record.method !== 'GET') return record.id
+    }
+    return ''
   }
 
   /**
@@ -187,11 +198,17 @@ export class Ledger {
     })
   }
 
+  /** Of the file; undefined if there is none. */
+  get inode(): number | undefined {
+    return statSync(this.path, { throwIfNoEntry: false })?.ino
+  }
+
   /** Where its complete lines end. */
   get end(): LedgerEnd {
+    const file = this.inode
     const [last] = this.#reading(linesBackward(this.path))
     const size = last ? last.at + Buffer.byteLength(last.text) + 1 : 0
-    return { file: statSync(this.path, { throwIfNoEntry: false })?.ino, size }
+    return { file, size }
   }
 
   /** Whether a run has it open. A process ID alone may belong to a later process. */
@@ -207,17 +224,17 @@ export class Ledger {
     }
   }
 
-  /** @param archived offset before which the archive has the lines, too; 0 without an archive */
-  *#newestFirst(archived = 0): Generator<Line> {
+  /** @param archived offset before which the archive has the lines, too; undefined without an archive */
+  *#newestFirst(archived: number | undefined): Generator<Line> {
     yield* this.#reading(linesBackward(this.path, archived))
-    if (archived > 0) yield* this.#reading(linesBackward(this.archive))
+    if (archived !== undefined) yield* this.#reading(linesBackward(this.archive))
   }
 
-  #linesWith(...texts: string[]): Generator<Line> {
+  #linesWith(...texts: string[]) {
     return this.#reading(linesWith(this.path, texts))
   }
 
-  *#reading(lines: Iterable<Line>): Generator<Line> {
+  *#reading<L extends Line>(lines: Iterable<L>): Generator<L> {
     try {
       yield* lines
     } catch (cause) {

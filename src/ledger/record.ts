@@ -123,9 +123,9 @@ export function runOf({ id }: Pick<IntentRecord, 'id'>): string {
 }
 
 export function lineOf(record: LedgerRecord): string {
-  // The fields by which lines are found come first.
-  const { email, user, about, ...rest } = record as IntentRecord
-  return JSON.stringify({ email, user, about, ...rest })
+  // The fields by which lines are found come first: values may contain the same text.
+  const { email, user, about, id, at, ...rest } = record as IntentRecord
+  return JSON.stringify({ email, user, about, id, at, ...rest })
 }
 
 /** @returns undefined for a line that this version of chatctl did not write */

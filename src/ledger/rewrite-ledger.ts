@@ -9,15 +9,25 @@ import type { LedgerEntry } from './changes.ts'
 import { Ledger } from './ledger.ts'
 import { type ImportNote, lineOf, readRecord, runOf, type StateNote } from './record.ts'
 
+/** Every change that names a user, also if only the archive has it, oldest first. @throws as `Ledger` */
+export function changesNaming({ path, archive }: Ledger, user: string): LedgerEntry[] {
+  const ledgers = [new Ledger(archive), new Ledger(path)]
+  for (let names = [user]; ; ) {
+    const found = ledgers.flatMap((ledger) => ledger.changesOfUser(...names))
+    // What only one of them links belongs to the user in the other one, too.
+    const all = new Set(found.flatMap(({ email, user_id: id }) => [email?.toLowerCase(), id]))
+    const known = [...new Set([user, ...all])].filter((name) => typeof name === 'string')
+    if (known.length === names.length) return [...new Map(found.map((entry) => [entry.id, entry])).values()]
+    names = known
+  }
+}
+
 /**
- * Erases changes from a ledger, so that its files no longer contain them.
- * @param find the changes in a ledger, under the lock
+ * Erases every change that names a user, so that the files no longer contain it.
  * @throws Failure `conflict` if a run has the ledger open; `storage` if the ledger cannot be rewritten
  */
-export function eraseChanges(
-  { path, archive }: Ledger,
-  find: (ledger: Ledger) => readonly LedgerEntry[],
-): readonly LedgerEntry[] {
+export function eraseUser(ledger: Ledger, user: string): readonly LedgerEntry[] {
+  const { path, archive } = ledger
   if (!existsSync(path)) return []
   return withRewriteLock(path, (isFree) => {
     if (!isFree) {
@@ -25,14 +35,11 @@ export function eraseChanges(
         hint: 'Nothing was erased. Run the command again when the other process has ended.',
       })
     }
-    const erased = new Map<string, LedgerEntry>()
-    for (const file of [archive, path]) {
-      const ledger = new Ledger(file)
-      const found = find(ledger)
-      for (const entry of found) erased.set(entry.id, entry)
-      if (found.length > 0) rewrite(ledger, (id) => !erased.has(id), ledger.header?.archived)
-    }
-    return [...erased.values()]
+    const erased = changesNaming(ledger, user)
+    const ids = new Set(erased.map(({ id }) => id))
+    for (const file of [archive, path].map((name) => new Ledger(name)))
+      if (ids.size > 0 && existsSync(file.path)) rewrite(file, (id) => !ids.has(id), file.header?.archived)
+    return erased
   })
 }
 
@@ -52,7 +59,7 @@ export function compactLedger(ledger: Ledger, limit = 32 * 1024 * 1024): void {
     const dropped = droppedFrom(ledger)
     rmSync(archive, { force: true })
     linkSync(path, archive)
-    rewrite(ledger, (id) => !dropped.has(id))
+    rewrite(ledger, (id) => !dropped.has(id), Number.POSITIVE_INFINITY)
   })
 }
 
@@ -92,12 +99,12 @@ function droppedFrom(ledger: Ledger): Set<string> {
 
 /**
  * @param isKept is given the ID of a change
- * @param archived offset after the lines that the archive has, too (default: it has all)
+ * @param archived offset after the lines that the archive has, too; undefined without one
  */
 function rewrite(
   { path, header }: Ledger,
   isKept: (id: string) => boolean,
-  archived = Number.POSITIVE_INFINITY,
+  archived: number | undefined,
 ): void {
   const kept: string[] = []
   let size = 0
@@ -105,9 +112,10 @@ function rewrite(
     const [, id = ''] = /"(?:id|of)":"([^"]*)"/.exec(text) ?? []
     if (text.startsWith('{"ledger":') || (id !== '' && !isKept(id))) continue
     kept.push(`${text}\n`)
-    if (at < archived) size += Buffer.byteLength(text) + 1
+    if (at < (archived ?? 0)) size += Buffer.byteLength(text) + 1
   }
-  const first = header && lineOf({ ledger: 1, service: header.service, archived: size })
+  const part = archived === undefined ? {} : { archived: size }
+  const first = header && lineOf({ ledger: 1, service: header.service, ...part })
   replaceFile(path, [first, '\n', ...kept].join(''), { flush: true })
 }
 

@@ -49,7 +49,7 @@ export interface Run {
   /** Resolves when the ledger has that a user has an email, as the service has shown, or the user of chatctl has said. */
   saw(email: string, id: string): Promise<void>
   /** Resolves when the note is in the ledger, flushed to disk. @throws Failure `storage` if many changes are sent */
-  note(note: Note): Promise<void>
+  note(note: Note, isRequired?: boolean): Promise<void>
   /**
    * From now on, a creation fails with `conflict` if another run has begun to create a user with the same email since.
    * @param known where the ledger ended when this run has read which users were created

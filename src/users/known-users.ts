@@ -132,7 +132,7 @@ export class KnownUsers {
   /** Whether another command waits for the response to the creation of a user. */
   isInProgress(email: string): boolean {
     const { open = [] } = this.creationOf(email) ?? {}
-    return open.some((one) => this.#ledger.outcomeOf({ ...one, error: null }) === 'in_progress')
+    return open.some((one) => this.#ledger.outcomeOf(one) === 'in_progress')
   }
 
   #comparedEntry(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {

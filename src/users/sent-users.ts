@@ -16,7 +16,7 @@ export interface UserKnowledge {
   /** `unknown`: no creation was confirmed, and the outcome of one is unknown. Undefined if none was sent. */
   creation: 'done' | 'unknown' | undefined
   /** The creations of which the user is not known, oldest first. */
-  open: readonly Pick<LedgerEntry, 'id' | 'outcome'>[]
+  open: readonly Pick<LedgerEntry, 'id' | 'outcome' | 'error'>[]
   /** ID of the run for which nothing is done about them. */
   skippedBy?: string | undefined
   /** Whether the response to the last creation has shown other values, or the ID of another user. */
@@ -73,7 +73,7 @@ export function usersIn(
     users.set(key, {
       ids: isUsable ? [id, ...ids] : ids,
       creation: creation === 'done' || isCertain ? 'done' : 'unknown',
-      open: isUsable && isCertain ? [] : [...open, { id: change, outcome }],
+      open: isUsable && isCertain ? [] : [...open, { id: change, outcome, error }],
       skippedBy: error === 'skipped' ? settledBy : undefined,
       isContradicted: outcome === 'contradicted' || (id !== null && !isUsable),
     })

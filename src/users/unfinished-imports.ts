@@ -66,7 +66,7 @@ export async function closeImports(
   const unlock = lockInput(run, { name: file, path }, 'importing')
   try {
     for (const { import: kind, file, text, rows, openRuns: runs } of closed)
-      await run.note({ import: kind, file, text, rows, restarted: false, ended: 'closed', runs })
+      await run.note({ import: kind, file, text, rows, restarted: false, ended: 'closed', runs }, true)
   } finally {
     unlock?.()
   }

@@ -6,12 +6,13 @@ import type { Change } from '../../src/contract/intent.ts'
 import { hashOfField } from '../../src/contract/managed-fields.ts'
 import { allEntries, Ledger } from '../../src/ledger/ledger.ts'
 import { LedgerRun } from '../../src/ledger/ledger-run.ts'
-import { compactLedger, eraseChanges } from '../../src/ledger/rewrite-ledger.ts'
+import { changesNaming, compactLedger, eraseUser } from '../../src/ledger/rewrite-ledger.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import { sentTo, usersIn, userWith } from '../../src/users/sent-users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
+import { replacingCalls } from '../system/replacing-calls.ts'
 
 const service = 'https://chat.example/'
 
@@ -160,9 +161,46 @@ describe('the ledger of a service', () => {
     const compacted = readFileSync(ledger().path, 'utf8')
     compactLedger(ledger(), 1)
     expect(readFileSync(ledger().path, 'utf8')).to.equal(compacted)
-    eraseChanges(ledger(), (each) => each.changesOfUser('u1'))
+    eraseUser(ledger(), 'u1')
     expect([...ledger().entries(expect.fail)].map(({ user_id: id }) => id)).not.to.include('u1')
     expect(readFileSync(ledger().archive, 'utf8')).not.to.contain('ada')
+  })
+
+  it('erases a user from the archive, also by a link that only a later change has', async () => {
+    await create({ email: 'ada@x.example' }, { createdId: 'u1' })
+    for (const role of ['staff', 'admin']) await assign('u1', { role }, {})
+    compactLedger(ledger(), 1)
+    const run = begin()
+    await run.saw('mary@x.example', 'u1')
+    run.close()
+    expect(changesNaming(ledger(), 'mary@x.example')).to.have.lengthOf(4)
+    expect(eraseUser(ledger(), 'mary@x.example')).to.have.lengthOf(4)
+    expect([...ledger().entries(expect.fail)]).to.deep.equal([])
+    for (const file of [ledger().path, ledger().archive])
+      expect(readFileSync(file, 'utf8')).not.to.match(/ada|mary|u1/)
+  })
+
+  it('has the outcome of a change that is sent although its intent may not be on disk', async () => {
+    const run = begin()
+    const change = { method: 'POST', path: '/a', endpoint: undefined, user: undefined } as const
+    const failing = { fdatasync: (_: number, done: (error: Error) => void) => done(new Error('EIO')) }
+    const [sent, refused] = await replacingCalls(failing, () =>
+      Promise.all([
+        run.begin(change, undefined, () => {}),
+        run.begin({ ...change, path: '/b' }).catch((error: unknown) => error),
+      ]),
+    )
+    sent({ outcome: 'done' })
+    expect(refused).to.be.an('error')
+    run.close()
+    const found = [...ledger().entries(expect.fail)].map(({ path, outcome }) => `${path} ${outcome}`)
+    expect(found).to.deep.equal(['/b refused', '/a done'])
+  })
+
+  it('takes no time in a value for that of the change', async () => {
+    const body = { window: { at: '2020-01-01' } }
+    await send({ path: '/v1/settings', endpoint: 'updateSettings', body }, {})
+    expect([...ledger().entries(expect.fail, '2025-01-01')]).to.have.lengthOf(1)
   })
 
   it('is merged with the others by time', async () => {

@@ -78,7 +78,8 @@ export function createContext(invocation: Invocation): Context {
       service.sentChanges.settingsBefore = settings
     },
     contradictSettings: () => service.sentChanges.contradictSettings(),
-    note: (note) => service.sentChanges.note(serviceName(), (ledger) => ledger.note(note)),
+    note: (note, isRequired) =>
+      service.sentChanges.note(serviceName(), (ledger) => ledger.note(note), isRequired),
     saw: (email, id) => service.sentChanges.note(serviceName(), (ledger) => ledger.saw(email, id)),
     refuseClaimed: (knownEnd) => {
       service.sentChanges.knownEnd = knownEnd

@@ -84,10 +84,15 @@ export class SentChanges {
   }
 
   /** @throws Failure `storage` if the ledger is required */
-  async note(service: string, write: (ledger: LedgerRun) => Promise<void>): Promise<void> {
+  async note(
+    service: string,
+    write: (ledger: LedgerRun) => Promise<void>,
+    isRequired = false,
+  ): Promise<void> {
     try {
       await write(await this.#ledgerOf(service))
     } catch (error) {
+      if (isRequired) throw error
       this.#fail(error)
     }
   }
@@ -111,7 +116,8 @@ export class SentChanges {
     if (endpoint === 'updateSettings') this.settingsBefore = undefined
     try {
       const ledger = await this.#ledgerOf(service)
-      return await ledger.begin({ ...request, endpoint, path, user, before, replaces }, knownEnd)
+      const change = { ...request, endpoint, path, user, before, replaces }
+      return await ledger.begin(change, knownEnd, (error) => this.#fail(error))
     } catch (error) {
       this.#fail(error)
       return undefined
@@ -120,7 +126,7 @@ export class SentChanges {
 
   #ledgerOf(service: string): Promise<LedgerRun> {
     const key = service === 'local' ? service : serviceUrl(service)
-    const opening = this.#ledgers.get(key) ?? this.#options.open(service)
+    const opening = this.#ledgers.get(key) ?? this.#options.open(key)
     this.#ledgers.set(key, opening)
     return opening
   }

@@ -19,16 +19,16 @@ export default class ActivityForget extends LocalCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ActivityForget)
     const { dryRun, directories, output, prompter } = context
-    const [{ Ledger }, { eraseChanges }] = await Promise.all([
+    const [{ Ledger }, { changesNaming, eraseUser }] = await Promise.all([
       import('../../ledger/ledger.ts'),
       import('../../ledger/rewrite-ledger.ts'),
     ])
     const ledger = Ledger.of(directories, context.service)
     const { service = '' } = ledger.header ?? {}
-    const found = ledger.changesOfUser(args.user)
+    const found = changesNaming(ledger, args.user)
     const changes = countOf(found.length, 'change')
     if (!dryRun && !flags.yes) await prompter.confirm(`Erase ${changes} from the ledger?`)
-    const erased = dryRun ? found : eraseChanges(ledger, (each) => each.changesOfUser(args.user))
+    const erased = dryRun ? found : eraseUser(ledger, args.user)
     const rows = erased.map((entry) => shownChange({ ...entry, service }))
     await output.show(activityView, rows)
     output.notice(

@@ -46,9 +46,10 @@ export default class SettingsEdit extends BaseCommand {
     const giveUp = (text: string, error: unknown) =>
       keepEdit(text, error, context, { name: 'settings', extension: 'yaml', useWith })
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }], { allowsUnknownKeys })
+    // Before the editor, whose text would be lost.
+    const sent = readSent(context)
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)
-    const sent = readSent(context)
     const plan = changedPlan(makePlan(context.service, edited.value, settings, sent, context.clock))
     const result = resultOf(plan)
     if (result.changes.length === 0) return unchanged(context)

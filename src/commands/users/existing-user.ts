@@ -32,7 +32,7 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   })
   if (known === undefined || known.creation === undefined) return
   if (known.creation !== 'done') {
-    if (known.open.some((one) => ledger.outcomeOf({ ...one, error: null }) === 'in_progress'))
+    if (known.open.some((one) => ledger.outcomeOf(one) === 'in_progress'))
       throw new Failure('conflict', `Another command on this machine has begun to create ${email}`, {
         code: 'claimed',
         hint: `When it has ended, run this command again. ${another}`,
