@@ -81,13 +81,14 @@ export default class Chat extends BaseCommand {
     const { env, directories, streams, host } = context
     const owner = context.contextOwner()
     // The session reads the keys, so nothing else can ask.
-    const searched = { contextOwner: () => owner, directories, knownUser: context.knownUser }
+    const confirm = async (_: string, refusal?: Failure) => Promise.reject(refusal)
+    const run: Context = Object.assign(Object.create(context), { confirm })
     host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasModelServer } = describeService(context)
     const { runSession } = await import('../chat/run-session.ts')
     await runSession({
-      run: context,
+      run,
       terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
       connect: (observe) => context.connect({ observe }),
       begin: await chooseBeginning(flags, context, false),
@@ -114,9 +115,7 @@ export default class Chat extends BaseCommand {
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       resumeCommand: (id) => context.commandFor('chat', '--resume', id),
       rememberContext: (id) => rememberContext(context, id),
-      // The session reads the keys, so nothing else can ask.
-      search: (words) =>
-        searchHistory({ ...searched, confirm: async (_, refusal) => Promise.reject(refusal) }, { words }),
+      search: (words) => searchHistory(run, { words }),
       withSessionList: (open, work) =>
         withSessionList(directories, { owner, isWanted: ({ id }) => id !== open }, work),
       pickSession: (list) => context.prompter.pick('Session to resume:', list),

@@ -102,11 +102,13 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
 
 /** The examples that cannot run here, with the reason and the test that covers them. */
 export const elsewhere: readonly { text: string; why: string; test: string }[] = [
-  ...['get ada@example.com', 'update ada@example.com --name "Ada Lovelace"'].map((words) => ({
-    text: `chatctl users ${words}`,
-    why: 'the user of the world was not created from this machine',
-    test: 'test/commands/users/by-email.test.ts',
-  })),
+  ...['get ada@example.com', 'get grace@example.com', 'update ada@example.com --name "Ada Lovelace"'].map(
+    (words) => ({
+      text: `chatctl users ${words}`,
+      why: 'the user of the world was not created from this machine',
+      test: 'test/commands/users/by-email.test.ts',
+    }),
+  ),
   { text: 'npm test', why: 'runs this test', test: '.ci/run' },
   { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/slow/program/first-commands.test.ts' },
   { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },

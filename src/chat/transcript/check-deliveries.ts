@@ -33,13 +33,17 @@ export class DeliveryCheck {
   readonly #byId: Map<unknown, Candidate[]>
   readonly #byPrompt: Map<unknown, Candidate[]>
 
-  /** @param contextId limits it to a conversation */
-  constructor(directory: string, owner: ContextOwner, contextId?: string) {
+  /**
+   * @param user of the credential in use, who does not see the conversations of others
+   * @param contextId limits it to a conversation
+   */
+  constructor(directory: string, owner: ContextOwner, user: string | undefined, contextId?: string) {
     for (const path of transcriptPaths(directory)) {
       try {
         const outline = readOutline(path)
         if (!belongsTo(outline, owner)) continue
         if (outline.user !== undefined) this.users.add(outline.user)
+        if (outline.user !== undefined && outline.user !== user) continue
         for (const turn of outline.turns) {
           if (turn.mode !== 'context' || deliveryOf(turn) === 'not_sent') continue
           if (contextId !== undefined && turn.contextId !== contextId) continue
@@ -62,8 +66,9 @@ export class DeliveryCheck {
         if (each.found === 'yes') continue
         const { turn } = each
         const isElsewhere = contextId != null && turn.contextId !== undefined && contextId !== turn.contextId
+        if (isElsewhere) continue
         const isThen = Math.abs(timeOf(message) - Date.parse(turn.at)) <= maxSkew
-        each.found = isThen && !isElsewhere ? 'yes' : 'perhaps'
+        each.found = isThen ? 'yes' : 'perhaps'
       }
     }
   }
@@ -112,12 +117,12 @@ function annotate(path: string, lines: readonly TranscriptLine[]): void {
  * @returns whether only this machine has messages of it
  */
 export async function isGone(
-  { directories, contextOwner, signal }: Run,
+  { directories, contextOwner, knownUser, signal }: Run,
   client: Client,
   contextId: string,
   open?: Recorder,
 ): Promise<boolean> {
-  const check = new DeliveryCheck(directories.sessions, contextOwner(), contextId)
+  const check = new DeliveryCheck(directories.sessions, contextOwner(), knownUser(), contextId)
   try {
     const { body } = await client.history.page({ context_id: contextId }, { signal })
     const messages = Array.isArray(body?.messages) ? body.messages : undefined
@@ -125,6 +130,12 @@ export async function isGone(
     return check.settle(messages?.length === 0 && body?.has_more !== true, open)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return check.settle(error.kind === 'not_found', open)
+    if (error.kind !== 'not_found') return false
+    // A service may have no history at all.
+    const hasHistory = await client.history.page({ limit: 1 }, { signal }).then(
+      () => true,
+      () => false,
+    )
+    return check.settle(hasHistory, open)
   }
 }

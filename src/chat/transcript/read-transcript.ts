@@ -66,6 +66,9 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
   /** Index of the first turn that `recorded` does not contain. */
   let firstTurn = 0
   let turn: Turn | undefined
+  /** The models that were requested, by turn. */
+  const models = new Map<Turn | undefined, string | undefined>()
+  let hasNewOptions = false
   for (const line of lines) {
     if (!line) continue
     if ('at' in line) transcript.updatedAt = line.at
@@ -83,6 +86,7 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
           firstTurn = transcript.turns.length
         }
         setOptions(transcript, line)
+        hasNewOptions = true
         break
       case 'conversation':
         recorded = line.messages.map((message, index) => {
@@ -95,6 +99,8 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
       case 'user':
         turn = openTurn(line, transcript)
         transcript.turns.push(turn)
+        models.set(turn, transcript.model)
+        hasNewOptions = false
         break
       default:
         if (turn?.number !== line.turn) turn = transcript.turns.findLast(({ number }) => number === line.turn)
@@ -106,8 +112,11 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine | und
   transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
   const delivered = transcript.turns.filter((one) => deliveryOf(one) !== 'not_sent')
   const last = delivered.at(-1)
+  // The service may have refused the model of later turns.
+  if (last && last !== transcript.turns.at(-1) && !hasNewOptions && transcript.model !== models.get(last))
+    Object.assign(transcript, { model: models.get(last) })
   // If the service has named no conversation, only this machine can continue the conversation.
-  if (transcript.contextId === undefined && delivered.some((one) => deliveryOf(one) === 'local'))
+  if (transcript.contextId === undefined && delivered.some((one) => deliveryOf(one) !== 'unknown'))
     transcript.mode = 'completions'
   const isSame = last?.mode === 'context' && last.contextId === transcript.contextId
   transcript.isOnService = transcript.mode === 'context' || !last || (isSame && last.contextId !== undefined)

@@ -61,7 +61,7 @@ export default class HistoryExport extends BaseCommand {
     const { sessions } = context.directories
     const owner = context.contextOwner()
     const local = flags.stored ? [] : readLocalMessages(sessions, owner, selection)
-    const check = new DeliveryCheck(sessions, owner, flags.context)
+    const check = new DeliveryCheck(sessions, owner, context.knownUser(), flags.context)
     if (!flags.stored && check.users.size > 0)
       await demandOwnSessions(context, check.users, flags.local ? context.knownUser() : await context.user())
     const { exportHistory } = await import('../../history/export-history.ts')

@@ -37,7 +37,12 @@ export default class HistoryList extends BaseCommand {
     const answer = await client.history.page(query)
     await context.show(historyView, answer)
     const { DeliveryCheck } = await import('../../chat/transcript/check-deliveries.ts')
-    const check = new DeliveryCheck(context.directories.sessions, context.contextOwner(), flags.context)
+    const check = new DeliveryCheck(
+      context.directories.sessions,
+      context.contextOwner(),
+      context.knownUser(),
+      flags.context,
+    )
     const messages = answer.body?.messages
     if (Array.isArray(messages)) check.see(messages)
     check.settle(flags.before === undefined && answer.body?.has_more === false && Array.isArray(messages))

@@ -11,7 +11,9 @@ export async function searchHistory(
   search: Pick<Search, 'words'> & Partial<Search>,
 ): Promise<SearchReport> {
   const { searchMessages } = await import('../../history/search-messages.ts')
-  return searchMessages(context, { ...everything, ...search }, await openTranscripts(context))
+  const report = await searchMessages(context, { ...everything, ...search }, await openTranscripts(context))
+  await demandOwnSessions(context, report.users, context.knownUser())
+  return report
 }
 
 /** The transcripts of this machine, for their index. */
@@ -27,7 +29,7 @@ export async function openTranscripts({ directories }: Pick<Context, 'directorie
  * @param user that of the credential in use
  */
 export async function demandOwnSessions(
-  context: Context,
+  context: Pick<Context, 'confirm'>,
   owners: Iterable<string>,
   user: string | undefined,
 ): Promise<void> {

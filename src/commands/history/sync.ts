@@ -29,7 +29,7 @@ export default class HistorySync extends BaseCommand {
     const { flags, context } = await this.start(HistorySync)
     const { syncHistory } = await import('../../history/sync-history.ts')
     const { DeliveryCheck } = await import('../../chat/transcript/check-deliveries.ts')
-    const check = new DeliveryCheck(context.directories.sessions, context.contextOwner())
+    const check = new DeliveryCheck(context.directories.sessions, context.contextOwner(), context.knownUser())
     const { facts, path, added, removed, isWhole } = await syncHistory(context, {
       isFull: flags.full === true,
       onMessages: (messages) => check.see(messages),

@@ -62,6 +62,21 @@ describe('a conversation of another user', () => {
       expect((await as('bob', ...args)).exitCode).to.equal(0)
   })
 
+  it('keeps its deliveries when another user reads the history', async () => {
+    await as('alice', 'chat', 'send', 'stored ibexes')
+    const sessions = async () => (await as('alice', 'chat', 'sessions', '--json')).stdout
+    const before = await sessions()
+    for (const args of [
+      ['history', 'list'],
+      ['history', 'sync', '--full'],
+      ['history', 'export', '--stored'],
+    ]) {
+      server.forget('ctx_1', 9)
+      expect((await as('bob', ...args)).exitCode, args.join(' ')).to.be.oneOf([0, 7])
+    }
+    expect(await sessions()).to.equal(before)
+  })
+
   it('is continued in a terminal after a yes', async () => {
     const running = startChatctl(sandbox, ['chat', 'send', '-c', 'And?'], {
       env: env('bob'),

@@ -48,6 +48,14 @@ describe('the delivery of a turn', () => {
         if (flags.length === 0) expect(await stored()).to.deep.equal([isLocal ? delivery : 'local'])
       })
 
+  it('is not that of an unknown model afterward, which the next message does not name', async () => {
+    await send('one', '-m', 'good')
+    server.failNext(failing(404, 'model_not_found', 'No such model'))
+    expectFailure(await send('--continue', '-m', 'other', 'two'), 6)
+    expect((await send('--continue', 'three')).exitCode).to.equal(0)
+    expect(server.sends.at(-1)).to.include({ model: 'good', context_id: server.contexts[0] })
+  })
+
   it('is not sent if the service was not reached', async () => {
     await server.close()
     expectFailure(await send('an ibex'), 69)

@@ -47,7 +47,7 @@ describe('the first commands on a machine', () => {
       'chatctl.db',
       'config.json',
       'sessions',
-      'state',
+      'sessions.order',
     ])
     expect(readdirSync(sandbox.home).sort()).to.deep.equal(['.cache', '.local', 'xdg'])
   })
