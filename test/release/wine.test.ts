@@ -92,7 +92,7 @@ describeSample(`the executable for Windows, with files${leftOut}`, 1, () => {
     await run(['service', 'backup', '--to', backup])
     await run(['chat', 'send', 'After the backup'])
     await run(['service', 'restore', backup, '--yes'])
-    const { stdout } = await run(['history', 'export', '-o', 'jsonl'])
+    const { stdout } = await run(['history', 'export', '--stored', '-o', 'jsonl'])
     expect(stdout).to.contain('Before the backup').and.not.contain('After the backup')
   })
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -136,8 +136,9 @@ describeSample('a session in an unusual situation', 2, () => {
     await first.converse('An earlier conversation')
     await first.leave()
     const { terminal } = await talk.partOf(['Words ', 'more'])
-    const remembered = join(talk.sandbox.home, '.local', 'state', 'chatctl', 'state', 'last-contexts.json')
-    await until(() => readFileSync(remembered, 'utf8').includes('ctx_2'))
+    const sessions = join(talk.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+    const transcripts = () => globSync(`${sessions}/*.jsonl`).map((path) => readFileSync(path, 'utf8'))
+    await until(() => transcripts().some((text) => text.includes('ctx_2')))
     process.kill(await terminal.pid(), 'SIGKILL')
     await terminal.exitCode()
     const again = await talk.chat(['--continue'])
