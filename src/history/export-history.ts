@@ -10,7 +10,7 @@ import { type FetchRun, fetchHistory, type Selection } from './fetch-history.ts'
 import { PageStore, unusableExports } from './page-store.ts'
 import { type Write, type WriteOptions, type Written, writeDocument } from './write-document.ts'
 
-type ExportRun = FetchRun & Pick<Run, 'clock' | 'contextOwner' | 'directories' | 'signal' | 'user'>
+type ExportRun = FetchRun & Pick<Run, 'clock' | 'contextOwner' | 'directories' | 'knownUser' | 'signal'>
 
 export interface ExportOptions extends Selection, Pick<WriteOptions, 'format' | 'local'> {
   /** Whether the messages of the service are exported. Otherwise, no request is sent. */
@@ -39,9 +39,7 @@ export async function exportHistory(run: ExportRun, options: ExportOptions): Pro
   const file = to === undefined ? undefined : new DocumentFile(to)
   const directory = join(run.directories.state, 'exports')
   if (isFetched) makeExports(directory)
-  const { path = '', previousPid } = isFetched
-    ? openExportFile(run, directory, await nameOf(run, options))
-    : {}
+  const { path = '', previousPid } = isFetched ? openExportFile(run, directory, nameOf(run, options)) : {}
   if (previousPid !== undefined) file?.removeLeftovers(previousPid)
   const store = isFetched ? new PageStore(path, run.clock) : undefined
   const removePages = () => {
@@ -135,11 +133,11 @@ const userLength = 12
  * Identifies an export by the history, the selection, and the user. Two exports in different formats are the same one.
  * Digests, because the user may be a key.
  */
-async function nameOf(run: ExportRun, { credential, context, sinceText }: ExportOptions): Promise<string> {
+function nameOf(run: ExportRun, { credential, context, sinceText }: ExportOptions): string {
   const { hash } = process.getBuiltinModule('node:crypto')
   const digest = (values: readonly unknown[]) => hash('sha256', JSON.stringify(values))
   const { baseUrl, profile } = run.contextOwner()
-  const user = (await run.user()) ?? credential ?? ''
+  const user = run.knownUser() ?? credential ?? ''
   const common = [formatVersion, baseUrl ?? null, profile ?? null, context ?? null, sinceText ?? null]
   return digest(common).slice(0, 24) + digest([user]).slice(0, userLength)
 }

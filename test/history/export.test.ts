@@ -121,7 +121,7 @@ describe('history export', () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
-        index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
+        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
     })
     const run = await runExport(sandbox, url, ['--to', to])
     expect(run).to.include({ exitCode: 5, stdout: '' })
@@ -230,7 +230,7 @@ describe('history export', () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
-        index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
+        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
     })
     await runExport(sandbox, url)
     const other = await runExport(sandbox, url, [], { env: { CHATCTL_API_KEY: 'another' } })
@@ -351,7 +351,7 @@ describe('history export', () => {
       const service = historyService({ ...plainReading, largest: 2 }, stored.slice(0, 6))
       const url = await start({
         choose: (request, index) =>
-          index === 3 ? failing(403, 'no', 'No more') : service.choose(request, index),
+          index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
       })
       writeSession('s1', `${url}/`, [['own', 2.5]])
       // Another session that begins with a copy of the first one.
